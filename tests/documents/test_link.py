@@ -123,6 +123,10 @@ def test_a_surname_means_the_last_person_of_that_full_name() -> None:
     assert entities(text) == ["bob", "bob", "gordon", "gordon"]
 
 
+def test_a_surname_means_the_only_person_whom_the_document_names_in_full() -> None:
+    assert entities("Brown left early. In the end, Gordon Brown came back.") == ["gordon", "gordon"]
+
+
 def test_a_title_and_a_preposition_tell_people_from_places() -> None:
     assert entities("President Washington spoke.") == ["washington"]
     assert entities("The U.S. mint moved to Washington.") == ["us", "dc"]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sayso.documents.doubt import NOTHING, Surroundings, fits_initials, stands_alone, surnames, surroundings
 from sayso.documents.entity_graph import EntityGraph
 from sayso.documents.gazetteer import NameMatch
-from sayso.documents.nearby import Near, entities_near
+from sayso.documents.nearby import Near, entities_near, shares
 from sayso.documents.settings import AmbiguityPolicy, DoubtPolicy
 
 _PLACE_BEFORE = re.compile(r"\b(?:in|near|at|around|outside|inside|from|to|into) $")
@@ -89,6 +89,7 @@ class Linker:
         for index, place in places.items():
             chosen[index] = _only(place.candidates)
         if self._decides:
+            self._decide_surnames(text, places, chosen)
             self._decide(text, places, found, chosen)
         links = [Link(*match[:2], entity_id, match[2]) for match, entity_id in zip(found, chosen, strict=True)]
         for index, place in places.items():
@@ -210,6 +211,18 @@ class Linker:
             words = self._words[entity_id] = _Words(all_words, surnames(names) if is_person else frozenset())
         return words
 
+    def _decide_surnames(self, text: str, places: Mapping[int, _Place], chosen: list[str | None]) -> None:
+        """Choose the one person of an ambiguous surname whom the document names in full."""
+        unclear = [index for index, place in places.items() if chosen[index] is None and not place.doubt]
+        if not unclear:
+            return
+        named = {entity_id for index, entity_id in enumerate(chosen) if index not in places or not places[index].doubt}
+        for index in unclear:
+            place = places[index]
+            known, name = named.intersection(place.candidates), text[slice(*place.match[:2])]
+            if len(known) == 1 and all(name in self._words_of(each).surnames for each in place.candidates):
+                chosen[index] = known.pop()
+
     def _decide(
         self, text: str, places: Mapping[int, _Place], found: Sequence[NameMatch], chosen: list[str | None]
     ) -> None:
@@ -249,7 +262,7 @@ class Linker:
             place = places[index]
             written, candidates = text[slice(*place.match[:2])], place.candidates
             facts = {each: 1 + self._graph.num_facts.get(each, 0) for each in candidates}
-            named, shared, prior = (_shares(each, candidates) for each in (num_clear, total[candidates], facts))
+            named, shared, prior = (shares(each, candidates) for each in (num_clear, total[candidates], facts))
             found[index] = {
                 each: own[each]
                 + _NAMED * named[each]
@@ -283,9 +296,3 @@ class Linker:
 
 def _only(candidates: Sequence[str]) -> str | None:
     return candidates[0] if len(candidates) == 1 else None
-
-
-def _shares(amounts: Mapping[str, float], candidates: Sequence[str]) -> dict[str, float]:
-    """Return each candidate's part of the sum of their amounts; 0 if that is 0."""
-    total = sum(amounts.get(each, 0) for each in candidates)
-    return {each: amounts.get(each, 0) / total if total else 0.0 for each in candidates}

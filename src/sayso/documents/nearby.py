@@ -1,7 +1,7 @@
 """Find the entities that are named near an ambiguous name."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sayso.documents.gazetteer import NameMatch
@@ -45,3 +45,9 @@ def entities_near(text: str, found: Sequence[NameMatch], clear: Sequence[str | N
         if distance < _LONGEST_GAP and _LIST.fullmatch(text, min(end, stop), max(begin, start)):
             near.listed.append(other)
     return near
+
+
+def shares(amounts: Mapping[str, float], candidates: Sequence[str]) -> dict[str, float]:
+    """Return each candidate's part of the sum of their amounts; 0 if that is 0."""
+    total = sum(amounts.get(each, 0) for each in candidates)
+    return {each: amounts.get(each, 0) / total if total else 0.0 for each in candidates}
