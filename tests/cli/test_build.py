@@ -154,6 +154,32 @@ def test_unreadable_documents_are_left_out_and_reported(tmp_path: Path, tables: 
         assert f"documents left out: {reason}" in result.stderr
 
 
+def test_doubtful_links_and_names_that_cannot_be_found_are_reported(tmp_path: Path, tables: list[object]) -> None:
+    with (tmp_path / "names").open("a") as file:
+        file.write("beijing\t北京\n")
+    (tmp_path / "doc.txt").write_text("Ana Diaz University honours Bo. Bo left Rome.")
+    result = sayso("build", "--documents", tmp_path / "doc.txt", *tables, "--out", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    for line in (
+        "names in a script without spaces between words: 1, found only where the text sets them apart (first: 北京)",
+        "doubtful links: 1 of 4 names, dropped (--doubtful), listed in doubtful/; most frequent: part of",
+    ):
+        assert line in result.stderr
+
+
+def test_pdf_and_huge_documents_are_one_line(tmp_path: Path, tables: list[object]) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
+    (tmp_path / "b.txt").write_bytes(b"a " * 2**19 + b"b")
+    for name, reason in (
+        ("a.pdf", "a PDF file: convert it to text first"),
+        ("b.txt", "larger than max_document_mb (1 MB)"),
+    ):
+        command = ("build", "--documents", tmp_path / name, *tables, "--out", tmp_path / "out", "--max-document-mb", 1)
+        result = sayso(*command)
+        assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
+        assert f"no usable documents (first: {tmp_path / name}: {reason}" in result.stderr
+
+
 def test_a_damaged_gzip_file_as_documents_is_one_line(tmp_path: Path, tables: list[object]) -> None:
     path = tmp_path / "docs.gz"
     path.write_bytes(gzip.compress(b'{"id": "a", "text": "Ana met Bo."}\n' * 99)[:40])

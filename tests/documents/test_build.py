@@ -319,18 +319,29 @@ def test_one_build_at_a_time_writes_into_a_folder(world: World) -> None:
     world.build(TEXTS, engine=meanwhile)
 
 
-def test_ambiguous_names_are_skipped_or_decided_by_the_document(world: World) -> None:
+def test_ambiguous_names_are_skipped_or_decided_by_context(world: World) -> None:
     names = world.folder / "names.tsv"
     names.write_text(names.read_text() + "other\tCy Holt\tHolt\n")
-    skipped = world.build(TEXTS, "skip")
+    skipped = world.build(TEXTS, "skip", ambiguous="skip")
     assert skipped["ambiguous"] == {"Holt": 1}
     assert skipped["counts"]["ambiguous names resolved"] == 0
-    decided = world.build(TEXTS, "document", ambiguous="document")
+    decided = world.build(TEXTS, "context")
     assert decided["counts"]["ambiguous names resolved"] == 1
     assert decided["counts"]["sentences with pairs"] == skipped["counts"]["sentences with pairs"]
-    assert (
-        len(world.lines("document")["contexts"].splitlines()) == len(world.lines("skip")["contexts"].splitlines()) + 1
-    )
+    assert len(world.lines("context")["contexts"].splitlines()) == len(world.lines("skip")["contexts"].splitlines()) + 1
+
+
+def test_doubtful_links_are_counted_and_listed_and_dropped_unless_they_are_to_be_kept(world: World) -> None:
+    texts = {"a": "It rained. <b>Ana Diaz University</b> is in Rome.", "b": "Ana left Rome."}
+    dropped, kept = world.build(texts), world.build(texts, "kept", doubtful="keep")
+    for out, manifest in (("out", dropped), ("kept", kept)):
+        assert manifest["counts"]["doubtful links"] == 1
+        assert manifest["doubtful"] == {'part of "Ana Diaz University"': 1}
+        (line,) = (world.folder / out / "doubtful" / "000000.tsv").read_text().splitlines()
+        document, start, stop, *rest = line.split("\t")
+        assert rest == ["Ana Diaz", "ana", 'part of "Ana Diaz University"']
+        assert texts[document][int(start) : int(stop)] == "Ana Diaz"
+    assert dropped["counts"]["sentences with pairs"] + 1 == kept["counts"]["sentences with pairs"] == 2
 
 
 def test_missing_files_and_unusable_documents_are_reported(world: World) -> None:

@@ -88,11 +88,23 @@ def _about_names(manifest: dict[str, Any]) -> Iterator[str]:
         yield f"names skipped: {number:,} ({reason})"
     if names["first_stopped"]:
         yield f"names skipped, for example: {', '.join(names['first_stopped'])}"
+    if names["unspaced"]:
+        yield (
+            f"names in a script without spaces between words: {names['unspaced']:,}, found only where the text sets"
+            f" them apart (first: {', '.join(names['first_unspaced'])}); such documents need mentions from another tool"
+        )
     if counts.get("ambiguous names"):
         most = ", ".join(f"{name} ({number:,})" for name, number in list(manifest["ambiguous"].items())[:5])
         yield (
             f"ambiguous names: {counts['ambiguous names']:,} occurrences, {counts['ambiguous names resolved']:,}"
             f" resolved (--ambiguous {manifest['settings']['ambiguous']}); most frequent: {most}"
+        )
+    if counts.get("doubtful links"):
+        most = ", ".join(f"{reason} ({number:,})" for reason, number in list(manifest["doubtful"].items())[:5])
+        done = "dropped" if manifest["settings"]["doubtful"] == "drop" else "kept"
+        yield (
+            f"doubtful links: {counts['doubtful links']:,} of {counts['names']:,} names, {done} (--doubtful), listed in"
+            f" doubtful/; most frequent: {most}"
         )
 
 

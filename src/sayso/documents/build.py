@@ -27,9 +27,10 @@ from sayso.documents.corpus import (
     total,
 )
 from sayso.documents.document import Document, LeftOut, read_documents, size_of
+from sayso.documents.entity_graph import EntityGraph
 from sayso.documents.gazetteer import Gazetteer, read_stop_names
 from sayso.documents.knowledge import Aligner, Knowledge, Names, read_knowledge, read_names
-from sayso.documents.link import Linker, count_type_pairs, finest_type
+from sayso.documents.link import Linker
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.documents.type_guess import Guesses, guess_types
 from sayso.engine import Engine
@@ -40,7 +41,7 @@ from sayso.readers.files import sha256_of
 from sayso.readers.tables import TypeTable, read_entity_types
 from sayso.records import OnProgress
 
-FORMAT = 1
+FORMAT = 2
 SHARD_DOCUMENTS, SHARD_CHARACTERS = 2_000, 4_000_000
 MAX_BAD_SHARE = 0.05
 _NUM_SHOWN = 10
@@ -68,8 +69,8 @@ class BuildTables:
             from sayso.documents.spacy_finder import SpacyFinder
 
             find = SpacyFinder(self.gazetteer, self.names, settings.spacy_model).find
-        finest = {entity_id: finest_type(types) for entity_id, types in self.types.items() if types}
-        linker = Linker(settings.ambiguous, finest, count_type_pairs(self.knowledge.facts, finest))
+        graph = EntityGraph(self.knowledge.facts, self.types)
+        linker = Linker(self.names, graph, settings.ambiguous, settings.doubtful)
         aligner = Aligner(self.knowledge.facts, settings.na_share, settings.seed, settings.max_pairs)
         return ShardBuilder(folder, find, linker, aligner, self.names, settings.max_tokens, self.with_guesses)
 
@@ -245,20 +246,25 @@ def _report(
     # In the order of the shards, so that the list of ambiguous names does not depend on which was built first.
     records = sorted(records, key=lambda record: record.number)
     ambiguous: Counter[str] = Counter()
+    doubtful: Counter[str] = Counter()
     for record in records:
         ambiguous.update(record.ambiguous)
+        doubtful.update(record.doubtful)
     knowledge, gazetteer = tables.knowledge, tables.gazetteer
     return {
         "counts": total(records),
         "shards": len(records),
         "documents": asdict(tally) | {"left_out": dict(tally.left_out)},
         "ambiguous": dict(ambiguous.most_common(20)),
+        "doubtful": dict(doubtful.most_common(20)),
         "names": {
             "entities": len(tables.names),
             "names": gazetteer.num_names,
             "ambiguous": gazetteer.num_ambiguous,
             "stopped": gazetteer.stopped.counts,
             "first_stopped": [name for names in gazetteer.stopped.shown.values() for name in names],
+            "unspaced": sum(gazetteer.unspaced.counts.values()),
+            "first_unspaced": [name for names in gazetteer.unspaced.shown.values() for name in names],
         },
         "knowledge": {
             "relations": len(knowledge.relations),

@@ -18,10 +18,10 @@ from sayso.io.folder import OVERWRITE, REFUSED, OutputFolder
 from sayso.io.json_file import read_record, to_json
 from sayso.readers.jsonl import write_pairs
 
-TRAIN, REST, CONTEXTS, RECORDS = "train", "rest", "contexts", "shards"
-"""Folders of a corpus: training lines, lines of the other pairs, words around mentions, shard records."""
-_FOLDERS = (TRAIN, REST, CONTEXTS, RECORDS)
-_ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv"}
+TRAIN, REST, CONTEXTS, DOUBTFUL, RECORDS = "train", "rest", "contexts", "doubtful", "shards"
+"""Folders of a corpus: training lines, other pairs' lines, words around mentions, doubtful links, shard records."""
+_FOLDERS = (TRAIN, REST, CONTEXTS, DOUBTFUL, RECORDS)
+_ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv", DOUBTFUL: ".tsv"}
 RELATIONS, FACTS, TYPES, GUESSED = "relations.jsonl", "kb.tsv", "types.json", "guessed_types.tsv"
 
 BuildMode = Literal["new", "append", "overwrite"]
@@ -38,6 +38,7 @@ COUNTS = (
     "names",
     "ambiguous names",
     "ambiguous names resolved",
+    "doubtful links",
     "pairs too many for their sentence",
     "lines with a relation",
     "lines NA for training",
@@ -45,7 +46,7 @@ COUNTS = (
 )
 """Counts of a build, in display order."""
 
-_NUM_AMBIGUOUS_KEPT = 100
+_NUM_NAMES_KEPT = 100
 
 
 class DocumentShard(NamedTuple):
@@ -56,11 +57,12 @@ class DocumentShard(NamedTuple):
 
 
 class BuiltShard(NamedTuple):
-    """A finished shard: counts, the ambiguous names found, and its documents with their fingerprints."""
+    """A finished shard: counts, its ambiguous and doubtful names, and its documents with their fingerprints."""
 
     number: int
     counts: dict[str, int]
     ambiguous: dict[str, int]
+    doubtful: dict[str, int]
     documents: dict[str, str]
 
 
@@ -108,11 +110,15 @@ class ShardBuilder:
                     reader.counts[f"lines {'with a relation' if pair.relations else kind}"] += 1
                 if self.with_contexts:
                     lines[CONTEXTS] += context_lines(sentence)
+        lines[DOUBTFUL] = [link.line for link in reader.doubtful]
+        reader.counts["doubtful links"] = len(reader.doubtful)
         for folder, written in lines.items():
             write_shard(self.folder / folder / f"{shard.number:06d}{_ENDINGS[folder]}", written)
         fingerprints = {document.id: document.fingerprint for document in shard.documents}
-        ambiguous = dict(reader.ambiguous.most_common(_NUM_AMBIGUOUS_KEPT))
-        record = BuiltShard(shard.number, dict(reader.counts), ambiguous, fingerprints)
+        ambiguous = dict(reader.ambiguous.most_common(_NUM_NAMES_KEPT))
+        reasons = Counter(link.reason for link in reader.doubtful)
+        doubtful = dict(reasons.most_common(_NUM_NAMES_KEPT))
+        record = BuiltShard(shard.number, dict(reader.counts), ambiguous, doubtful, fingerprints)
         write_shard(self.folder / RECORDS / f"{shard.number:06d}.json", [to_json(record._asdict())])
         return record
 

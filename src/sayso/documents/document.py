@@ -1,6 +1,7 @@
 """Read documents one by one from a folder, JSON lines or a single text file, plain or gzip, in any encoding."""
 
 import codecs
+import contextlib
 import hashlib
 import io
 import os
@@ -27,10 +28,13 @@ _MARKS = (
 )
 """Byte order marks, and the encodings that strip them."""
 _MAX_NUL_SHARE = 0.01
+_CHARSET = re.compile(rb"<meta\b[^>]*?charset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE)
+"""The encoding that an HTML page names; only its first bytes are searched."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _ENDINGS = (".txt", ".text", ".html", ".htm")
 _KNOWN = f"{', '.join(_ENDINGS)} (or .gz)"
 _JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
+_PDF = "a PDF file: convert it to text first, for example with pdftotext"
 _MB = 2**20
 _EMPTY = "empty"
 
@@ -44,7 +48,8 @@ class Decoded(NamedTuple):
 
 
 def decode(data: bytes, only_utf8: bool = False) -> Decoded:
-    """Decode by the byte order mark if there is one, else as UTF-8, else as Windows-1252 unless `only_utf8` is set.
+    """Decode by the byte order mark if there is one, else as UTF-8, else, unless `only_utf8` is set, as the encoding
+    that an HTML page names or as Windows-1252.
 
     >>> decode("Zürich".encode("cp1252"))
     Decoded(text='Zürich', is_not_utf8=True, has_nul=False)
@@ -59,15 +64,20 @@ def decode(data: bytes, only_utf8: bool = False) -> Decoded:
             ) from error
         if only_utf8:
             raise BadLineError(f"byte {error.start + 1:,} is not UTF-8") from error
-    try:
-        text = data.decode("cp1252")
-    except UnicodeDecodeError:  # five bytes are undefined in Windows-1252, none in Latin-1
-        text = data.decode("latin-1")
-    decoded = without_nul(text)
+    decoded = without_nul(_decoded_otherwise(data))
     num = len(_CONTROL.findall(decoded.text))
     if num > _MAX_NUL_SHARE * len(decoded.text) + 1:
         raise BadLineError(f"{num:,} of {len(decoded.text):,} characters are control characters: not text")
     return decoded._replace(is_not_utf8=True)
+
+
+def _decoded_otherwise(data: bytes) -> str:
+    """Decode bytes that are not UTF-8."""
+    named = _CHARSET.search(data[:2048])
+    for encoding in (named[1].decode() if named else "cp1252", "cp1252"):
+        with contextlib.suppress(UnicodeDecodeError, LookupError):
+            return data.decode(encoding)
+    return data.decode("latin-1")  # five bytes are undefined in Windows-1252, none in Latin-1
 
 
 def without_nul(text: str) -> Decoded:
@@ -145,12 +155,13 @@ def _is_document(file: Path) -> bool:
 def _of_folder(folder: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
     files, done = _files(folder), 0
     if not any(map(_is_document, files)):
-        raise BadInputError(
-            f"{folder}: no documents; expected files ending in {_KNOWN} (for JSON lines, pass the file itself)"
-        )
+        has_pdf = any(file.suffix.lower() == ".pdf" for file in files)
+        hint = "convert PDF files to text first, for example with pdftotext" if has_pdf else "pass JSON lines by file"
+        raise BadInputError(f"{folder}: no documents; expected files ending in {_KNOWN}; {hint}")
     for file in files:
         if not _is_document(file):
-            yield LeftOut(_written(file), f"does not end in {_KNOWN}", is_fault=False)
+            reason = _PDF if file.suffix.lower() == ".pdf" else f"does not end in {_KNOWN}"
+            yield LeftOut(_written(file), reason, is_fault=False)
             continue
         yield _checked(_written(file), partial(_of_file, file, _written(file.relative_to(folder)), settings))
         done += size_of(file)
@@ -174,6 +185,8 @@ def _of_file(path: Path, document_id: str, settings: BuildSettings) -> Document:
 def _of_stream(document_id: str, stream: BinaryIO, settings: BuildSettings) -> Document:
     data = stream.read(settings.max_document_mb * _MB + 1)
     _refuse_large(len(data), settings)
+    if data.startswith(b"%PDF-"):
+        raise BadLineError(_PDF)
     checked_id(document_id)
     text, is_not_utf8, has_nul = decode(data, settings.only_utf8)
     return Document(document_id, text, None, is_not_utf8, has_nul)
@@ -181,7 +194,7 @@ def _of_stream(document_id: str, stream: BinaryIO, settings: BuildSettings) -> D
 
 def _refuse_large(size: int, settings: BuildSettings) -> None:
     if size > settings.max_document_mb * _MB:
-        raise BadLineError(f"larger than {settings.max_document_mb} MB")
+        raise BadLineError(f"larger than max_document_mb ({settings.max_document_mb} MB)")
 
 
 def _checked(where: str, read: Callable[[], Document]) -> Document | LeftOut:
