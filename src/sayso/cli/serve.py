@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import note, say
+from sayso.cli.console import note, say, stages
 from sayso.cli.options import NoVerify, settings_from
 from sayso.errors import MissingExtraError, UserError
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def serve(
     data: Annotated[Path, typer.Option(help="The store to show.")],
     runs: Annotated[
-        list[Path] | None, typer.Option("--run", help="A run evaluated on the store; may be repeated.")
+        list[Path] | None,
+        typer.Option(
+            "--run", help="A run trained on the store; its predictions are computed if necessary. May be repeated."
+        ),
     ] = None,
     facts: Annotated[
         list[Path] | None,
@@ -26,7 +29,12 @@ def serve(
     db: Annotated[
         Path | None, typer.Option(help="Annotation database, created if missing; by default STORE.annotations.db.")
     ] = None,
-    part: Annotated[str, typer.Option(help="Part of the store; by default test, else validation, else train.")] = "",
+    part: Annotated[
+        str,
+        typer.Option(
+            help="Part of the store; by default that of the runs' predictions, else test, else validation, else train."
+        ),
+    ] = "",
     host: Annotated[
         str, typer.Option(help="Host to listen on; annotators on other machines need a link.")
     ] = "127.0.0.1",
@@ -62,6 +70,7 @@ def serve(
         raise MissingExtraError("the workbench", "serve") from error
     opened = open_socket(host, port)
     database = db or Path(f"{os.path.realpath(data)}.annotations.db")
+    part = _with_predictions(data, runs, part) if runs else part
     settings = settings_from(ServeSettings, {**locals(), "port": opened.getsockname()[1]})
     _refuse_odd_links(settings, annotator or [], new_links)
     app = make_app(settings)
@@ -72,6 +81,34 @@ def serve(
         note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
     _say_where(settings, open_page)
     run_server(app, opened)
+
+
+def _with_predictions(data: Path, runs: list[Path], part: str) -> str:
+    """Compute the predictions of the runs that have none, with progress; return the part to show."""
+    from sayso.serve.predictions.run import parts_predicted
+    from sayso.store.store import Store
+
+    predicted = parts_predicted(runs)
+    known = {each for each in predicted if each}
+    part = part or (known.pop() if len(known) == 1 else "") or Store(data).default_part
+    missing = [run for run, is_there in zip(runs, predicted, strict=True) if not is_there]
+    if missing:
+        _predict(data, missing, part)
+    return part
+
+
+def _predict(data: Path, runs: list[Path], part: str) -> None:
+    from sayso.evaluate.evaluation import EvaluationSettings, evaluate_and_keep
+    from sayso.explain.trained_run import open_runs
+    from sayso.io.folder import locked
+    from sayso.store.marks import marks_of_store
+    from sayso.store.store import Store
+
+    store = Store(data)
+    for subject in open_runs(runs, store, part):
+        note(f"{subject.folder}: no predictions yet; computing those for the {part} part")
+        with locked(subject.folder.resolve(), "sayso serve"), stages() as show:
+            evaluate_and_keep(subject, marks_of_store(store, part), EvaluationSettings(), show)
 
 
 def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bool) -> None:

@@ -26,6 +26,8 @@ _WORD, _ACCENTED_WORD = (
     for letters in (_LETTERS, _LETTERS_WITH_ACCENTS)
 )
 _EMPTY_LINE = re.compile(r"\n\s*\n")
+_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese letters: no spaces separate the words."""
 _HERE = ""
 """Trie key for the names that end at a node; it cannot clash with a word, because no word is empty."""
 
@@ -51,7 +53,7 @@ class Gazetteer:
         self._root: dict[str, Any] = {}
         self._small: set[str] = set()  # case-folded first words of names that do not begin with a capital
         self.stopped = Oddities()
-        self.num_names = self.num_ambiguous = 0
+        self.num_names = self.num_ambiguous = self.num_without_spaces = 0
         for name, entity_ids in _by_name(names).items():
             if reason := stop_reason(name, stop_names):
                 self.stopped.count(reason, name)
@@ -67,6 +69,7 @@ class Gazetteer:
             node = node.setdefault(_folded(word), {})
         node.setdefault(_HERE, []).append((_composed("".join(words_of_name)), entity_ids))
         self.num_names += 1
+        self.num_without_spaces += bool(_WITHOUT_SPACES.search(name))
         self.num_ambiguous += len(entity_ids) > 1
 
     def find(self, text: str) -> list[NameMatch]:
