@@ -8,14 +8,18 @@ import typer
 
 from sayso.cli.console import note, say, stages
 from sayso.cli.options import NoVerify, settings_from
-from sayso.errors import MissingExtraError, UserError
+from sayso.errors import MissingExtraError, UserError, as_command
+from sayso.facts.file import FACTS_FILE
 
 if TYPE_CHECKING:
     from sayso.serve.server import ServeSettings
 
 
 def serve(
-    data: Annotated[Path, typer.Option(help="The store to show.")],
+    project: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="Project to show: its store, its facts and its decisions.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="The store to show; by default that of the project.")] = None,
     runs: Annotated[
         list[Path] | None,
         typer.Option(
@@ -60,6 +64,10 @@ def serve(
 
     Example: `sayso serve --data demo/store --run demo/cnns_att_f_ld`
     """
+    if project is not None:
+        data, facts, db = _of_project(project, data, facts, db)
+    if data is None:
+        raise UserError("name a project (`sayso serve DIR`), or a store with --data")
     try:
         from sayso.serve.app import make_app
         from sayso.serve.server import ServeSettings, make_links, open_socket
@@ -81,6 +89,19 @@ def serve(
         note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
     _say_where(settings, open_page)
     run_server(app, opened)
+
+
+def _of_project(
+    folder: Path, data: Path | None, facts: list[Path] | None, db: Path | None
+) -> tuple[Path, list[Path] | None, Path]:
+    """Return the store, the facts (if they are extracted already) and the database of a project."""
+    from sayso.project import open_project
+
+    project = open_project(folder)
+    if data is None and not project.store.is_dir():
+        raise UserError(f"{folder}: no store yet: run the project with `{as_command('sayso', 'run', folder)}`")
+    found = [project.facts] if (project.facts / FACTS_FILE).is_file() else None
+    return data or project.store, facts or found, db or project.database
 
 
 def _with_predictions(data: Path, runs: list[Path], part: str) -> str:
