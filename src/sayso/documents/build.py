@@ -29,7 +29,7 @@ from sayso.documents.corpus import (
 from sayso.documents.document import Document, LeftOut, read_documents, size_of
 from sayso.documents.entity_graph import EntityGraph
 from sayso.documents.gazetteer import Gazetteer, read_stop_names
-from sayso.documents.knowledge import Aligner, Knowledge, Names, read_knowledge, read_names
+from sayso.documents.knowledge import Aligner, Knowledge, Names, names_of_ids, read_knowledge, read_names
 from sayso.documents.link import Linker
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.documents.type_guess import Guesses, guess_types
@@ -38,7 +38,7 @@ from sayso.errors import BadInputError, option
 from sayso.input_file import holds_no, refuse_missing
 from sayso.io.atomic import atomic_file, write_text
 from sayso.readers.files import sha256_of
-from sayso.readers.tables import TypeTable, read_entity_types
+from sayso.readers.tables import TypeTable, read_entity_types, read_triples
 from sayso.records import OnProgress
 
 FORMAT = 2
@@ -78,7 +78,7 @@ class BuildTables:
 def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
     """Read the tables, after checking that all files exist."""
     refuse_missing((inputs.documents, *inputs.tables().values()))
-    names = read_names(inputs.names)
+    names = read_names(inputs.names) if inputs.names else names_of_ids(_ids(inputs), inputs.kb)
     stop_names = read_stop_names(inputs.stop_names) if inputs.stop_names else frozenset[str]()
     knowledge = read_knowledge(inputs.kb, names, inputs.relations)
     relations = [relation.name for relation in knowledge.relations]
@@ -89,6 +89,13 @@ def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
         types=read_entity_types(inputs.types, relations) if inputs.types else {},
         gazetteer=Gazetteer(names, settings.case, stop_names),
     )
+
+
+def _ids(inputs: BuildInputs) -> Iterator[str]:
+    """Yield the ids of the entities in the facts and types."""
+    for head_id, _, tail_id in read_triples(inputs.kb):
+        yield from (head_id, tail_id)
+    yield from read_entity_types(inputs.types) if inputs.types else ()
 
 
 def identity_of(inputs: BuildInputs, settings: BuildSettings) -> dict[str, Any]:
@@ -247,9 +254,11 @@ def _report(
     records = sorted(records, key=lambda record: record.number)
     ambiguous: Counter[str] = Counter()
     doubtful: Counter[str] = Counter()
+    too_long: Counter[str] = Counter()
     for record in records:
         ambiguous.update(record.ambiguous)
         doubtful.update(record.doubtful)
+        too_long.update(dict(record.too_long))
     knowledge, gazetteer = tables.knowledge, tables.gazetteer
     return {
         "counts": total(records),
@@ -257,6 +266,7 @@ def _report(
         "documents": asdict(tally) | {"left_out": dict(tally.left_out)},
         "ambiguous": dict(ambiguous.most_common(20)),
         "doubtful": dict(doubtful.most_common(20)),
+        "too_long": dict(too_long.most_common(_NUM_SHOWN)),
         "names": {
             "entities": len(tables.names),
             "names": gazetteer.num_names,

@@ -1,6 +1,8 @@
 """The folder of a built corpus: shards of documents with the lines built from them, their records, and a manifest."""
 
 import contextlib
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -47,6 +49,7 @@ COUNTS = (
 """Counts of a build, in display order."""
 
 _NUM_NAMES_KEPT = 100
+_NUM_TOO_LONG_KEPT = 5
 
 
 class DocumentShard(NamedTuple):
@@ -57,13 +60,17 @@ class DocumentShard(NamedTuple):
 
 
 class BuiltShard(NamedTuple):
-    """A finished shard: counts, its ambiguous and doubtful names, and its documents with their fingerprints."""
+    """A finished shard: counts, its ambiguous and doubtful names, and its documents with their fingerprints.
+
+    `too_long` counts the sentences that are too long by document, for the documents with the most.
+    """
 
     number: int
     counts: dict[str, int]
     ambiguous: dict[str, int]
     doubtful: dict[str, int]
     documents: dict[str, str]
+    too_long: tuple[tuple[str, int], ...] = ()
 
 
 def shards(
@@ -118,7 +125,8 @@ class ShardBuilder:
         ambiguous = dict(reader.ambiguous.most_common(_NUM_NAMES_KEPT))
         reasons = Counter(link.reason for link in reader.doubtful)
         doubtful = dict(reasons.most_common(_NUM_NAMES_KEPT))
-        record = BuiltShard(shard.number, dict(reader.counts), ambiguous, doubtful, fingerprints)
+        too_long = tuple(reader.too_long.most_common(_NUM_TOO_LONG_KEPT))
+        record = BuiltShard(shard.number, dict(reader.counts), ambiguous, doubtful, fingerprints, too_long)
         write_shard(self.folder / RECORDS / f"{shard.number:06d}.json", [to_json(record._asdict())])
         return record
 
@@ -173,9 +181,10 @@ def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iter
             folder.refuse_occupied()  # another process may have finished in the meantime
         if mode != "append":
             folder.clear()
+        # The manifest first: a folder without one, left by a killed run, would be somebody else's.
+        folder.write({**folder.read(), **identity, "is_finished": False, REFUSED: False})
         for name in _FOLDERS:
             (path / name).mkdir(exist_ok=True)
-        folder.write({**folder.read(), **identity, "is_finished": False, REFUSED: False})
         with folder.refusable() if mode != "append" else contextlib.nullcontext():
             yield folder
 
@@ -185,9 +194,32 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return _output_folder(path).read()
 
 
+def fingerprint_of(path: Path) -> str:
+    """Return a hash of what a corpus was built from: documents, tables and settings; empty if it is not finished."""
+    manifest = read_manifest(path)
+    if not manifest.get("is_finished"):
+        return ""
+    documents = sorted(pair for record in read_records(path) for pair in record.documents.items())
+    identity = [manifest["format"], manifest["sayso"], manifest["settings"], manifest["inputs"], documents]
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def built_corpus(path: Path) -> dict[str, Any]:
+    """Return the manifest if the path is a finished corpus, empty if it is none; raise `UserError` if unfinished."""
+    manifest = read_manifest(path)
+    if manifest.get("is_finished") is False:
+        raise UserError(f"{path}: `sayso build` was interrupted here: finish it with --append first")
+    return manifest
+
+
+def relations_of(corpus: Path, relations: Path | None) -> Path | None:
+    """Return the given relations file, else that of the corpus if it is one, else None."""
+    return relations or (corpus / RELATIONS if built_corpus(corpus) else None)
+
+
 def types_of(corpus: Path, types: Path | None) -> Path | None:
     """Return the given types file, else that of the corpus if it was built with types, else None."""
-    manifest = read_manifest(corpus)
+    manifest = built_corpus(corpus)
     has_types = bool(manifest) and manifest.get("types", {}).get("given") != 0
     return types or (corpus / TYPES if has_types else None)
 
@@ -231,8 +263,8 @@ def _refuse_other(folder: OutputFolder, identity: dict[str, Any]) -> None:
     path, manifest = folder.path, folder.read_checked(_Manifest, "corpus manifest")
     if not manifest:
         raise UserError(f"{path}: no built corpus to append to; build one without {_APPEND}")
-    for name, digest in identity["inputs"].items():
-        if manifest.inputs.get(name) != digest:
+    for name in dict.fromkeys((*identity["inputs"], *manifest.inputs)):
+        if manifest.inputs.get(name) != identity["inputs"].get(name):
             raise UserError(
                 f"{path}: {option(name, f'--{name}')} has changed since this corpus was built;"
                 f" start over with {OVERWRITE}"

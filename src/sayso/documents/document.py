@@ -15,9 +15,11 @@ from sayso.documents.knowledge import checked_id
 from sayso.documents.settings import BuildSettings
 from sayso.errors import BadInputError
 from sayso.input_file import holds_no, open_bytes, without_mark
+from sayso.io.folder import kind_of
 from sayso.readers.base import BadLine, BadLineError, Line
 from sayso.readers.files import OnBytes, lines_of
 from sayso.readers.json_line import json_object, objects, string
+from sayso.readers.read import has_sentences
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -134,6 +136,26 @@ def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> It
                 raise holds_no(path, "documents")
             yield document
             on_bytes(size_of(path))
+
+
+def digest_of(path: Path) -> str:
+    """Return a hash of the documents' files and their names."""
+    files = filter(_is_document, _files(path)) if path.is_dir() else [path]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{_written(file.relative_to(path))}\0".encode())
+        with file.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+def holds_documents(path: Path) -> bool:
+    """Return whether these are documents, by their names and first lines, rather than sentences with pairs."""
+    files = [file for file in _files(path) if _is_document(file)] if path.is_dir() else [path]
+    is_json = path.name.lower().removesuffix(".gz").endswith(_JSON_ENDINGS)
+    if not files or kind_of(path) or not path.exists() or not (path.is_dir() or is_json or _is_document(path)):
+        return False
+    return not has_sentences(files[0])
 
 
 def size_of(path: Path) -> int:

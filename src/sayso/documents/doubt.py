@@ -153,7 +153,12 @@ def _judged_by_punctuation(before: str, name: str) -> Surroundings | None:
     """Return what initials, `Bank of` or a possessive before a name say; None if that takes the word itself."""
     word = before.lower()
     if _INITIALS.fullmatch(before):
-        return NOTHING if before in "AI" else _longer(before, name)._replace(initials=word.replace(".", ""))
+        # A letter without a full stop may be a word: the article A, the Greek article.
+        return (
+            NOTHING
+            if before in "AI" or not (before.isascii() or "." in before)
+            else _longer(before, name)._replace(initials=word.replace(".", ""))
+        )
     if word.endswith(" of"):
         return _longer(before, name) if word[:-3] in _OF_NAMES else NOTHING
     if word.partition("-")[0] in _PREFIXES:

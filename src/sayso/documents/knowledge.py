@@ -1,12 +1,13 @@
 """The knowledge base: entity names, relations between entities, and the relations of the pairs in a sentence."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, option
 from sayso.readers.base import BadLineError, refuse_control
 from sayso.readers.files import parse_lines
 from sayso.readers.json_line import json_object, string, strings
@@ -18,6 +19,8 @@ Names = dict[str, tuple[str, ...]]
 """Entity id to names, the display name first."""
 
 _NUM_SHOWN = 5
+_CODE = re.compile(r"(?:[A-Za-z]{0,3}[./:_-])?[A-Za-z]{0,4}\d\w*|/?[a-z]/\w+|\w+://.*|m\.\w+")
+"""Ids such as Q42, m.0abc, /m/0abc, w.00230 and URLs."""
 
 
 def read_names(path: Path) -> Names:
@@ -29,6 +32,25 @@ def read_names(path: Path) -> Names:
     for _, (entity_id, found) in parse_lines(path, "names", _names):
         names.setdefault(entity_id, {}).update(dict.fromkeys(found))
     return {entity_id: tuple(found) for entity_id, found in names.items()}
+
+
+def names_of_ids(entity_ids: Iterable[str], source: Path) -> Names:
+    """Return the ids as names, for a knowledge base whose ids are names, perhaps with `_` for spaces.
+
+    Raises:
+        BadInputError: most ids are codes; the file `source` has them.
+
+    >>> names_of_ids(["Albert_Einstein", "Ulm"], Path("kb.tsv"))
+    {'Albert_Einstein': ('Albert Einstein',), 'Ulm': ('Ulm',)}
+    """
+    ids = list(dict.fromkeys(entity_id.strip() for entity_id in entity_ids))
+    codes = [entity_id for entity_id in ids if _CODE.fullmatch(entity_id)]
+    if 2 * len(codes) > len(ids):
+        raise BadInputError(
+            f"{source}: {len(codes):,} of {len(ids):,} entity ids, such as {codes[0]!r}, are not names: give the names"
+            f" of the entities with {option('names')}"
+        )
+    return {entity_id: (" ".join(entity_id.replace("_", " ").split()) or entity_id,) for entity_id in ids}
 
 
 def _names(text: str) -> tuple[str, list[str]]:
@@ -98,11 +120,24 @@ def read_knowledge(kb: Path, entity_ids: Collection[str], inventory: Path | None
     if relations is None:
         relations = [Relation(name) for name in sorted({fact.relation for fact in facts})]
     rank = {relation.name: number for number, relation in enumerate(relations)}
+    _count_several_objects(facts, relations, oddities)
     by_pair: dict[tuple[str, str], list[str]] = {}
     for head_id, name, tail_id in facts:
         by_pair.setdefault((head_id, tail_id), []).append(name)
     ordered = {pair: tuple(sorted(names, key=rank.__getitem__)) for pair, names in by_pair.items()}
     return Knowledge(relations=relations, facts=ordered, oddities=oddities)
+
+
+def _count_several_objects(facts: Iterable[Triple], relations: Sequence[Relation], oddities: Oddities) -> None:
+    """Count the subjects that have several objects in a functional relation; they stay."""
+    functional = {relation.name for relation in relations if relation.is_functional}
+    tails: dict[tuple[str, str], list[str]] = {}
+    for head_id, name, tail_id in facts:
+        if name in functional:
+            tails.setdefault((head_id, name), []).append(tail_id)
+    for (head_id, name), found in tails.items():
+        if len(found) > 1:
+            oddities.count("with several objects in a functional relation", f"{head_id} {name}: {', '.join(found)}")
 
 
 def _facts(

@@ -51,13 +51,14 @@ class DoubtfulLink(NamedTuple):
 
 
 class DocumentReader:
-    """Turns documents into sentences that mention entities; keeps `counts`, `ambiguous` and `doubtful` names."""
+    """Turns documents into sentences that mention entities; keeps statistics and the doubtful links."""
 
     def __init__(self, find: Find, linker: Linker, names: Mapping[str, Sequence[str]], max_tokens: int) -> None:
         self._find, self._linker, self._names, self._max_tokens = find, linker, names, max_tokens
         self.counts: Counter[str] = Counter()
         self.ambiguous: Counter[str] = Counter()
         self.doubtful: list[DoubtfulLink] = []
+        self.too_long: Counter[str] = Counter()
 
     def sentences(self, document: Document) -> Iterator[MentioningSentence]:
         """Yield the sentences that mention at least two entities."""
@@ -116,6 +117,7 @@ class DocumentReader:
         tokens, starts = cut_at(*tokens_with_starts(text), edges)
         if len(tokens) > self._max_tokens:
             self.counts["sentences too long"] += 1
+            self.too_long[document_id] += 1
             return
         mentioned = []
         for entity_id, found in inside.items():
@@ -126,6 +128,17 @@ class DocumentReader:
         self.counts["sentences with pairs"] += 1
         source = Source(document_id, *plain.original(begin, end), *spelling(text, tokens, starts))
         yield MentioningSentence(tuple(tokens), tuple(mentioned), source)
+
+
+def plain_sentences(text: str) -> Iterator[list[str]]:
+    """Yield the tokens of each sentence of a document, whether or not it has names.
+
+    >>> list(plain_sentences("<p>Ana left. Bo stayed.</p>"))
+    [['Ana', 'left', '.'], ['Bo', 'stayed', '.']]
+    """
+    plain = without_markup(text).text
+    for begin, end in blocks(plain):
+        yield from (tokenise(plain[begin + start : begin + stop]) for start, stop in split(plain[begin:end]))
 
 
 def _with_sentences(text: str, found: Sequence[Link]) -> Iterator[tuple[CharSpan, list[Link]]]:

@@ -58,7 +58,10 @@ class BuildInputs:
         Path, Option("Documents: a folder of .txt and .html, JSON lines (id, text), or one such file. PDF is not read.")
     ]
     kb: Annotated[Path, Option("Facts as TSV: head id, relation, tail id.")]
-    names: Annotated[Path, Option("Names as TSV or JSON lines: id, name, other names.")]
+    names: Annotated[
+        Path | None,
+        Option("Names as TSV or JSON lines: id, name, other names; by default the ids of the facts and types."),
+    ] = None
     types: Annotated[Path | None, Option("Entity types, JSON or TSV; missing types are guessed.")] = None
     relations: Annotated[Path | None, Option("Relations; by default those in the facts.")] = None
     stop_names: Annotated[Path | None, Option("More names to skip, one per line.")] = None

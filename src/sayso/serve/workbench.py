@@ -27,7 +27,6 @@ from sayso.store.store import Store
 from sayso.store.table import BagTable
 
 _NUM_BAGS_KEPT = 256
-_DEFAULT_PARTS = ("test", "validation", "train")
 
 
 class FactName(BaseModel):
@@ -113,9 +112,7 @@ class Workbench:
     def __init__(self, settings: ServeSettings) -> None:
         # In memory, not mapped: a truncated file must not kill the server.
         self.store = Store(settings.data, in_memory=True)
-        # A store made for extraction may have no test part.
-        default = next((part for part in _DEFAULT_PARTS if part in self.store.parts), _DEFAULT_PARTS[0])
-        self.settings = settings = replace(settings, part=settings.part or default)
+        self.settings = settings = replace(settings, part=settings.part or self.store.default_part)
         self.table: BagTable = self.store.part(settings.part)
         names = _distinct(folder.resolve().name for folder in settings.runs)
         self.runs = tuple(
