@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from sayso.documents.document import Document
-from sayso.documents.knowledge import Aligner, Names
+from sayso.documents.knowledge import Aligner, Exceptions, Names
 from sayso.documents.link import Linker
 from sayso.documents.mention import DocumentReader, Find
 from sayso.documents.type_guess import context_lines
@@ -36,6 +36,7 @@ COUNTS = (
     "sentences with pairs",
     "sentences too long",
     "names",
+    "links ruled out",
     "ambiguous names",
     "ambiguous names resolved",
     "pairs too many for their sentence",
@@ -91,10 +92,11 @@ class ShardBuilder:
     names: Names
     max_tokens: int
     with_contexts: bool
+    exceptions: Exceptions | None = None
 
     def __call__(self, shard: DocumentShard) -> BuiltShard:
         """Write the shard's files, its record last, and return the record."""
-        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens)
+        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens, self.exceptions)
         lines: dict[str, list[str]] = {TRAIN: [], REST: [], CONTEXTS: []}
         for document in shard.documents:
             for sentence in reader.sentences(document):
@@ -225,8 +227,8 @@ def _refuse_other(folder: OutputFolder, identity: dict[str, Any]) -> None:
     path, manifest = folder.path, folder.read_checked(_Manifest, "corpus manifest")
     if not manifest:
         raise UserError(f"{path}: no built corpus to append to; build one without {_APPEND}")
-    for name, digest in identity["inputs"].items():
-        if manifest.inputs.get(name) != digest:
+    for name in manifest.inputs | identity["inputs"]:
+        if manifest.inputs.get(name) != identity["inputs"].get(name):
             raise UserError(
                 f"{path}: {option(name, f'--{name}')} has changed since this corpus was built;"
                 f" start over with {OVERWRITE}"

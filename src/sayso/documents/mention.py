@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sayso.documents.document import Document
 from sayso.documents.gazetteer import NameMatch, longest_first
+from sayso.documents.knowledge import Exceptions
 from sayso.documents.link import Linker, continues_a_name
 from sayso.documents.markup import PlainText, without_markup
 from sayso.documents.split import blocks, split, stripped
@@ -35,8 +36,16 @@ class MentioningSentence(NamedTuple):
 class DocumentReader:
     """Turns documents into sentences that mention entities; keeps statistics in `counts` and `ambiguous`."""
 
-    def __init__(self, find: Find, linker: Linker, names: Mapping[str, Sequence[str]], max_tokens: int) -> None:
+    def __init__(
+        self,
+        find: Find,
+        linker: Linker,
+        names: Mapping[str, Sequence[str]],
+        max_tokens: int,
+        exceptions: Exceptions | None = None,
+    ) -> None:
         self._find, self._linker, self._names, self._max_tokens = find, linker, names, max_tokens
+        self._exceptions = exceptions
         self.counts: Counter[str] = Counter()
         self.ambiguous: Counter[str] = Counter()
 
@@ -68,7 +77,18 @@ class DocumentReader:
                 [NameMatch(*span, ids) for where, ids in given if (span := stripped(plain.text, *where))]
             )
         self.counts["names"] += len(found)
-        return found
+        return self._without_exceptions(document, plain, found) if self._exceptions else found
+
+    def _without_exceptions(self, document: Document, plain: PlainText, found: Sequence[NameMatch]) -> list[NameMatch]:
+        """Return the names without the entities that the exceptions rule out; a name with no entity left is dropped."""
+        assert self._exceptions
+        kept = []
+        for each in found:
+            place = plain.original(each.start, each.stop)
+            ids = self._exceptions.allowed(document.id, *place, each.entity_ids)
+            self.counts["links ruled out"] += len(each.entity_ids) - len(ids)
+            kept += [each._replace(entity_ids=ids)] if ids else []
+        return kept
 
     def _entities(
         self, plain: PlainText, found: Sequence[NameMatch], named: frozenset[str]
