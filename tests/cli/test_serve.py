@@ -37,6 +37,8 @@ def test_a_public_host_requires_annotators(store: Path, tmp_path: Path) -> None:
         (["--annotator", "Ada"], "--annotator is for annotators on other machines"),
         (["--lead", " "], "a name must have 1 to 60"),
         (["--new-links"], "--new-links is for annotators on other machines"),
+        (["--documents", "nowhere"], "nowhere: no such file"),
+        (["--reasons", "nowhere.txt"], "nowhere.txt: no such file"),
         (["--facts", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
         (["--facts", "/"], "/: there is no facts.jsonl here"),
         (["--facts", __file__], "test_serve.py:1: not a fact written by `sayso extract --format jsonl`"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.documents.knowledge import Aligner, Knowledge, names_of_ids, read_knowledge, read_names
+from sayso.documents.knowledge import Aligner, Knowledge, names_of_ids, read_exceptions, read_knowledge, read_names
 from sayso.errors import BadInputError
 from sayso.seeding import pair_number
 
@@ -27,6 +27,20 @@ def test_without_an_inventory_the_relations_are_those_of_the_facts(tmp_path: Pat
     knowledge = read(tmp_path, "\ufeffa\t/z\tb\n b \t part of, 2 \tc\n")
     assert [relation.name for relation in knowledge.relations] == ["/z", "part of, 2"]
     assert list(knowledge.facts) == [("a", "b"), ("b", "c")]
+
+
+def test_exceptions_rule_out_an_entity_between_two_offsets(tmp_path: Path) -> None:
+    path = tmp_path / "exceptions.tsv"
+    path.write_text("doc\t10\t20\ta\ndoc\t15\t40\tb\n")
+    exceptions = read_exceptions(path)
+    assert exceptions.allowed("doc", 10, 12, ("a", "b")) == ("b",)
+    assert exceptions.allowed("doc", 15, 20, ("a", "b")) == ()
+    assert exceptions.allowed("doc", 9, 12, ("a", "b")) == ("a", "b")
+    assert exceptions.allowed("other", 10, 12, ("a",)) == ("a",)
+    for line, reason in (("doc\t1\ta", "expected 4 columns"), ("doc\t9\t9\ta", "not the offsets of a span")):
+        path.write_text(f"doc\t10\t20\ta\n{line}\n")
+        with pytest.raises(BadInputError, match=rf"exceptions\.tsv:2: .*{reason}"):
+            read_exceptions(path)
 
 
 def test_what_is_odd_is_counted_and_named(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from sayso.documents.gazetteer import Gazetteer
 from sayso.documents.link import Linker
 from sayso.documents.markup import without_markup
 from sayso.documents.mention import DocumentReader, MentioningSentence, cut_at, spans_of, spelling, tokens_with_starts
-from sayso.facts.fact import quote_of
+from sayso.facts.quote import quote_of
 from sayso.records import Sentence, Source, Span, as_written
 from sayso.tokens import tokenise
 

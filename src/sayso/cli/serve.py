@@ -54,6 +54,13 @@ def serve(
             help="Annotator who may edit queue settings and guideline (default: the only local user); may be repeated.",
         ),
     ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="Documents that the facts quote, as given to `sayso build`, to show quotes in context."),
+    ] = None,
+    reasons: Annotated[
+        Path | None, typer.Option(help="Reasons for rejecting a quote, one per line; the first nine have keys.")
+    ] = None,
     new_links: Annotated[
         bool, typer.Option("--new-links", help="Revoke all earlier links; only the --annotator names get a new one.")
     ] = False,
@@ -76,10 +83,13 @@ def serve(
         if str(error.name).startswith("sayso"):
             raise
         raise MissingExtraError("the workbench", "serve") from error
+    from sayso.facts.quote import read_reasons
+
     opened = open_socket(host, port)
     database = db or Path(f"{os.path.realpath(data)}.annotations.db")
     part = _with_predictions(data, runs, part) if runs else part
-    settings = settings_from(ServeSettings, {**locals(), "port": opened.getsockname()[1]})
+    given = {"reasons": read_reasons(reasons)} if reasons else {}
+    settings = settings_from(ServeSettings, {**locals(), "reasons": None, **given, "port": opened.getsockname()[1]})
     _refuse_odd_links(settings, annotator or [], new_links)
     app = make_app(settings)
     if not settings.is_local:

@@ -29,7 +29,16 @@ from sayso.documents.corpus import (
 from sayso.documents.document import Document, LeftOut, read_documents, size_of
 from sayso.documents.entity_graph import EntityGraph
 from sayso.documents.gazetteer import Gazetteer, read_stop_names
-from sayso.documents.knowledge import Aligner, Knowledge, Names, names_of_ids, read_knowledge, read_names
+from sayso.documents.knowledge import (
+    Aligner,
+    Exceptions,
+    Knowledge,
+    Names,
+    names_of_ids,
+    read_exceptions,
+    read_knowledge,
+    read_names,
+)
 from sayso.documents.link import Linker
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.documents.type_guess import Guesses, guess_types
@@ -56,6 +65,7 @@ class BuildTables:
     knowledge: Knowledge
     types: TypeTable
     gazetteer: Gazetteer
+    exceptions: Exceptions | None = None
 
     @property
     def with_guesses(self) -> bool:
@@ -72,7 +82,8 @@ class BuildTables:
         graph = EntityGraph(self.knowledge.facts, self.types)
         linker = Linker(self.names, graph, settings.ambiguous, settings.doubtful)
         aligner = Aligner(self.knowledge.facts, settings.na_share, settings.seed, settings.max_pairs)
-        return ShardBuilder(folder, find, linker, aligner, self.names, settings.max_tokens, self.with_guesses)
+        names, num_tokens = self.names, settings.max_tokens
+        return ShardBuilder(folder, find, linker, aligner, names, num_tokens, self.with_guesses, self.exceptions)
 
 
 def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
@@ -88,6 +99,7 @@ def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
         knowledge=knowledge,
         types=read_entity_types(inputs.types, relations) if inputs.types else {},
         gazetteer=Gazetteer(names, settings.case, stop_names),
+        exceptions=read_exceptions(inputs.exceptions) if inputs.exceptions else None,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from sayso.documents.document import Document
-from sayso.documents.knowledge import Aligner, Names
+from sayso.documents.knowledge import Aligner, Exceptions, Names
 from sayso.documents.link import Linker
 from sayso.documents.mention import DocumentReader, Find
 from sayso.documents.type_guess import context_lines
@@ -38,6 +38,7 @@ COUNTS = (
     "sentences with pairs",
     "sentences too long",
     "names",
+    "links ruled out",
     "ambiguous names",
     "ambiguous names resolved",
     "doubtful links",
@@ -100,10 +101,11 @@ class ShardBuilder:
     names: Names
     max_tokens: int
     with_contexts: bool
+    exceptions: Exceptions | None = None
 
     def __call__(self, shard: DocumentShard) -> BuiltShard:
         """Write the shard's files, its record last, and return the record."""
-        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens)
+        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens, self.exceptions)
         lines: dict[str, list[str]] = {TRAIN: [], REST: [], CONTEXTS: []}
         for document in shard.documents:
             for sentence in reader.sentences(document):

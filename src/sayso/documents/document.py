@@ -128,10 +128,10 @@ def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> It
         yield from _of_folder(path, settings, on_bytes)
         return
     with open_bytes(path) as (raw, stream):
-        if _is_json_lines(path, stream):
+        if is_json_lines(path, stream):
             yield from _of_lines(path, lines_of(path, raw, stream, on_bytes), settings)
         else:
-            document = _checked(_written(path), partial(_of_stream, path.name, stream, settings))
+            document = _checked(written_path(path), partial(_of_stream, path.name, stream, settings))
             if isinstance(document, LeftOut) and document.reason == _EMPTY:
                 raise holds_no(path, "documents")
             yield document
@@ -140,10 +140,10 @@ def read_documents(path: Path, settings: BuildSettings, on_bytes: OnBytes) -> It
 
 def digest_of(path: Path) -> str:
     """Return a hash of the documents' files and their names."""
-    files = filter(_is_document, _files(path)) if path.is_dir() else [path]
+    files = filter(is_document, files_in(path)) if path.is_dir() else [path]
     digest = hashlib.sha256()
     for file in files:
-        digest.update(f"{_written(file.relative_to(path))}\0".encode())
+        digest.update(f"{written_path(file.relative_to(path))}\0".encode())
         with file.open("rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
     return digest.hexdigest()[:16]
@@ -151,46 +151,47 @@ def digest_of(path: Path) -> str:
 
 def holds_documents(path: Path) -> bool:
     """Return whether these are documents, by their names and first lines, rather than sentences with pairs."""
-    files = [file for file in _files(path) if _is_document(file)] if path.is_dir() else [path]
+    files = [file for file in files_in(path) if is_document(file)] if path.is_dir() else [path]
     is_json = path.name.lower().removesuffix(".gz").endswith(_JSON_ENDINGS)
-    if not files or kind_of(path) or not path.exists() or not (path.is_dir() or is_json or _is_document(path)):
+    if not files or kind_of(path) or not path.exists() or not (path.is_dir() or is_json or is_document(path)):
         return False
     return not has_sentences(files[0])
 
 
 def size_of(path: Path) -> int:
     """Return the total size of the documents in bytes; 0 if unknown."""
-    files = filter(_is_document, _files(path)) if path.is_dir() else [path]
+    files = filter(is_document, files_in(path)) if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _files(folder: Path) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
     """Return all files in the folder and its subfolders, without hidden ones, sorted by path."""
     found = [(Path(root) / name).relative_to(folder).parts for root, _, names in os.walk(folder) for name in names]
     return [folder.joinpath(*parts) for parts in sorted(found) if not any(part.startswith(".") for part in parts)]
 
 
-def _is_document(file: Path) -> bool:
+def is_document(file: Path) -> bool:
+    """Return whether a file in a folder of documents is one of them, by its name."""
     return file.name.lower().removesuffix(".gz").endswith(_ENDINGS)
 
 
 def _of_folder(folder: Path, settings: BuildSettings, on_bytes: OnBytes) -> Iterator[Document | LeftOut]:
-    files, done = _files(folder), 0
-    if not any(map(_is_document, files)):
+    files, done = files_in(folder), 0
+    if not any(map(is_document, files)):
         has_pdf = any(file.suffix.lower() == ".pdf" for file in files)
         hint = "convert PDF files to text first, for example with pdftotext" if has_pdf else "pass JSON lines by file"
         raise BadInputError(f"{folder}: no documents; expected files ending in {_KNOWN}; {hint}")
     for file in files:
-        if not _is_document(file):
+        if not is_document(file):
             reason = _PDF if file.suffix.lower() == ".pdf" else f"does not end in {_KNOWN}"
-            yield LeftOut(_written(file), reason, is_fault=False)
+            yield LeftOut(written_path(file), reason, is_fault=False)
             continue
-        yield _checked(_written(file), partial(_of_file, file, _written(file.relative_to(folder)), settings))
+        yield _checked(written_path(file), partial(_of_file, file, written_path(file.relative_to(folder)), settings))
         done += size_of(file)
         on_bytes(done)
 
 
-def _written(path: Path) -> str:
+def written_path(path: Path) -> str:
     """Return the path as text that can be encoded, even if the file name is not UTF-8."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
@@ -228,7 +229,7 @@ def _checked(where: str, read: Callable[[], Document]) -> Document | LeftOut:
     return document if document.text.strip() else LeftOut(where, _EMPTY, is_fault=False)
 
 
-def _is_json_lines(path: Path, stream: "io.BufferedReader[Any]") -> bool:
+def is_json_lines(path: Path, stream: "io.BufferedReader[Any]") -> bool:
     """Return whether the file contains JSON lines, according to its name or its first character."""
     if str(path) == "-" or path.name.lower().removesuffix(".gz").endswith(_JSON_ENDINGS):
         return True

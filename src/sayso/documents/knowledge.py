@@ -207,3 +207,36 @@ class Aligner:
 
     def _rank(self, pair: AlignedPair) -> tuple[bool, int]:
         return not pair.relations, pair_number(pair.head_id, pair.tail_id, self._seed)
+
+
+class Exceptions:
+    """Entities that must not be linked between two offsets of a document, as reviewers found them to be wrong."""
+
+    def __init__(self, rows: Iterable[tuple[str, int, int, str]] = ()) -> None:
+        self._by_document: dict[str, list[tuple[int, int, str]]] = {}
+        for document_id, start, stop, entity_id in rows:
+            self._by_document.setdefault(document_id, []).append((start, stop, entity_id))
+
+    def allowed(self, document_id: str, start: int, stop: int, entity_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the entities that a name between these offsets may be linked to.
+
+        >>> Exceptions([("news", 0, 40, "Q64")]).allowed("news", 5, 11, ("Q64", "Q821244"))
+        ('Q821244',)
+        """
+        rows = self._by_document.get(document_id, ())
+        wrong = {entity_id for first, last, entity_id in rows if first <= start and stop <= last}
+        return tuple(each for each in entity_ids if each not in wrong)
+
+
+def read_exceptions(path: Path) -> Exceptions:
+    """Read the file that `sayso decisions export --format exceptions` writes: document, start, stop and entity id."""
+    return Exceptions(row for _, row in parse_lines(path, "exceptions", _exception))
+
+
+def _exception(text: str) -> tuple[str, int, int, str]:
+    columns = text.split("\t")
+    if len(columns) != 4 or not all(columns):
+        raise BadLineError(f"expected 4 columns (document, start, stop, entity id), got {len(columns)}")
+    if not (columns[1].isdecimal() and columns[2].isdecimal()) or int(columns[1]) >= int(columns[2]):
+        raise BadLineError(f"{columns[1][:20]!r} and {columns[2][:20]!r} are not the offsets of a span")
+    return columns[0], int(columns[1]), int(columns[2]), columns[3]

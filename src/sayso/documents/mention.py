@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sayso.documents.document import Document
 from sayso.documents.gazetteer import NameMatch, longest_first
+from sayso.documents.knowledge import Exceptions
 from sayso.documents.link import Link, Linker
 from sayso.documents.markup import PlainText, without_markup
 from sayso.documents.split import blocks, split, stripped
@@ -53,8 +54,16 @@ class DoubtfulLink(NamedTuple):
 class DocumentReader:
     """Turns documents into sentences that mention entities; keeps statistics and the doubtful links."""
 
-    def __init__(self, find: Find, linker: Linker, names: Mapping[str, Sequence[str]], max_tokens: int) -> None:
+    def __init__(
+        self,
+        find: Find,
+        linker: Linker,
+        names: Mapping[str, Sequence[str]],
+        max_tokens: int,
+        exceptions: Exceptions | None = None,
+    ) -> None:
         self._find, self._linker, self._names, self._max_tokens = find, linker, names, max_tokens
+        self._exceptions = exceptions
         self.counts: Counter[str] = Counter()
         self.ambiguous: Counter[str] = Counter()
         self.doubtful: list[DoubtfulLink] = []
@@ -75,14 +84,30 @@ class DocumentReader:
     def _links(self, document: Document, plain: PlainText) -> list[Link]:
         """Return the links in the document: those supplied with it, else those of the names found in its text."""
         if document.mentions is None:
-            links = self._linker.link(plain.text, self._names_in(plain.text))
+            allowed = self._allowed(document.id, plain, self._names_in(plain.text))
+            links = self._linker.link(plain.text, allowed)
             self._count(document.id, plain, links)
         else:
             given = ((plain.plain(start, stop), (entity_id,)) for start, stop, entity_id in document.mentions)
-            matches = [NameMatch(*span, ids) for where, ids in given if (span := stripped(plain.text, *where))]
-            links = [Link(*each[:2], each.entity_ids[0], each.entity_ids) for each in longest_first(matches)]
+            matches = longest_first(
+                [NameMatch(*span, ids) for where, ids in given if (span := stripped(plain.text, *where))]
+            )
+            allowed = self._allowed(document.id, plain, matches)
+            links = [Link(*each[:2], each.entity_ids[0], each.entity_ids) for each in allowed]
         self.counts["names"] += len(links)
         return links
+
+    def _allowed(self, document_id: str, plain: PlainText, found: list[NameMatch]) -> list[NameMatch]:
+        """Return the names without the entities that the exceptions rule out; a name with no entity left is dropped."""
+        if not self._exceptions:
+            return found
+        kept = []
+        for each in found:
+            place = plain.original(each.start, each.stop)
+            ids = self._exceptions.allowed(document_id, *place, each.entity_ids)
+            self.counts["links ruled out"] += len(each.entity_ids) - len(ids)
+            kept += [each._replace(entity_ids=ids)] if ids else []
+        return kept
 
     def _names_in(self, text: str) -> list[NameMatch]:
         found: list[NameMatch] = []

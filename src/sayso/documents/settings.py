@@ -65,6 +65,9 @@ class BuildInputs:
     types: Annotated[Path | None, Option("Entity types, JSON or TSV; missing types are guessed.")] = None
     relations: Annotated[Path | None, Option("Relations; by default those in the facts.")] = None
     stop_names: Annotated[Path | None, Option("More names to skip, one per line.")] = None
+    exceptions: Annotated[
+        Path | None, Option("Links that reviewers found wrong: `decisions export --format exceptions` writes them.")
+    ] = None
 
     def tables(self) -> dict[str, Path]:
         """Return all files except the documents, keyed by option name."""

@@ -4,6 +4,7 @@ An error has the same message as JSON under `/api` and as a page elsewhere:
 `{"error": {"status": 404, "code": "not_found", "message": "…", "details": […]}}`
 """
 
+import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
+from jinja2.ext import Extension
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -108,7 +110,29 @@ def review_url(facts: str, fact: Triple, within: str = "") -> str:
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 
+
+def _fingerprint(folder: Path) -> str:
+    """Return a hash of all files in a folder."""
+    digest = hashlib.blake2b(digest_size=6)
+    for path in sorted(folder.rglob("*.*")):
+        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+STATIC_URL = f"/static/{_fingerprint(STATIC)}/"
+"""The URL of the static files; it changes with their content, so browsers keep them without asking again."""
+
+
+class _FingerprintedLinks(Extension):
+    """Rewrites the URLs of static files in templates; scripts import each other by relative URLs."""
+
+    def preprocess(self, source: str, *_: object) -> str:
+        """Return the template with the new URLs."""
+        return source.replace('"/static/', f'"{STATIC_URL}')
+
+
 _environment = make_environment(FOLDER / "templates")
+_environment.add_extension(_FingerprintedLinks)
 _FILTERS = (spaced, readable, percent, figure, styled_sentence, styled_words, with_mentions)
 _environment.filters |= {each.__name__: each for each in _FILTERS}
 _environment.globals |= {

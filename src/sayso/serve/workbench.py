@@ -15,7 +15,9 @@ from starlette.responses import RedirectResponse
 
 from sayso.annotate.queue import QueueSettings, find_candidates, in_order
 from sayso.annotate.store import AnnotationDatabase
+from sayso.documents.lookup import DocumentLookup, context_of
 from sayso.facts.file import FACTS_FILE, facts_file
+from sayso.facts.quote import Quote
 from sayso.records import Bag, Relation, Triple
 from sayso.serve.predictions.run import OpenRun, RunPredictions
 from sayso.serve.responses import RequestError, not_found
@@ -120,6 +122,7 @@ class Workbench:
             for name, folder in zip(names, settings.runs, strict=True)
         )
         self.extractions = _open_extractions(settings.facts)
+        self.documents = DocumentLookup(settings.documents) if settings.documents else None
         self.database = AnnotationDatabase(settings.database)
         # Consecutive requests, even from different users, are often about the same bag.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(partial(self.store.bag, self.table))
@@ -135,6 +138,11 @@ class Workbench:
         """The index of each bag of the part by its pair of entity ids."""
         ids = self.store.entities["id"].to_pylist()
         return {(ids[head], ids[tail]): bag for bag, (head, tail) in enumerate(self.table.pairs)}
+
+    def context(self, quote: Quote) -> tuple[str, str]:
+        """Return the sentences before and after a quote in its document; empty if unknown."""
+        text = self.documents and quote.source and self.documents.text(quote.source.document_id)
+        return context_of(text, quote.source.start, quote.source.stop) if text and quote.source else ("", "")
 
     def has_fact(self, fact: Triple) -> bool:
         """Return whether the part has a bag for the fact; the database may have facts of other parts and stores."""

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from sayso.facts.fact import quote_of
+from sayso.facts.quote import quote_of
 from sayso.records import Span
 from sayso.serve.try_it.worker import MAX_CHARACTERS, MAX_SENTENCES, Question, bag_of, marked_sentence
 from steps import growth
