@@ -78,7 +78,7 @@ def test_another_pilot_round_is_confirmed_with_counts(ada: Person) -> None:
     assert f"Change the pilot round from 0 to {NUM_PAIRS - 1} facts?" in asked
     assert "You requested 50 facts" in asked
     assert f"{NUM_PAIRS - 1} facts added. 1 annotator who has already started will get them" in asked
-    assert "Finished work on 1 fact is unchanged" in asked
+    assert "1 finished fact, 1 of them outside the new pilot round, stays finished: 1 counts in agreement" in asked
     assert ada.client.get("/api/queue").json()["num_pilot"] == 0
     confirmed = dict(re.findall(r'type="hidden" name="(?!form_token)(\w+)" value="(\w*)"', asked))
     home = ada.post_form("/annotate/queue", **confirmed)
