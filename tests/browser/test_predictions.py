@@ -149,12 +149,35 @@ def test_a_decision_that_takes_its_time_belongs_to_the_fact_it_was_made_on(page:
     expect(page.locator(".decide .badge")).to_have_count(0)
 
 
-def test_the_return_key_after_a_reason_decides_nothing(page: Page) -> None:
+def test_the_return_key_after_a_reason_without_a_decision_leaves_the_box(page: Page) -> None:
     open_fact(page, "relation=capital")
     page.get_by_label("Reason").fill("not so")
     page.get_by_label("Reason").press("Enter")
     expect(page.get_by_label("Reason")).to_have_value("not so")
-    page.reload()
+    expect(page.get_by_label("Reason")).not_to_be_focused()
+    expect(page.locator(".decide .badge")).to_have_count(0)
+    press(page, "x")
+    expect(page.locator(".decide .reason")).to_have_text("not so")
+    press(page, "z")
+    expect(page.locator(".decide .badge")).to_have_count(0)
+
+
+def test_escape_leaves_the_reason_and_enter_sends_it_with_the_decision(page: Page) -> None:
+    open_fact(page, "relation=capital")
+    press(page, "x")
+    expect(page.locator(".decide .badge")).to_have_text("rejected")
+    page.get_by_label("Reason").click()
+    page.keyboard.type("axezn")
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Reason")).not_to_be_focused()
+    expect(page.locator(".decide .reason")).to_have_count(0)
+    page.get_by_label("Reason").click()
+    page.keyboard.press("Enter")
+    expect(page.locator(".decide .reason")).to_have_text("axezn")
+    expect(page.locator(".decide .badge")).to_have_text("rejected")
+    press(page, "z")
+    expect(page.locator(".decide .reason")).to_have_count(0)
+    press(page, "z")
     expect(page.locator(".decide .badge")).to_have_count(0)
 
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from sayso.annotate.marking import StaleError
 from sayso.annotate.store import BusyError, DiskFullError
 from sayso.errors import UserError
 from sayso.facts.html import StyledText, make_environment, styled_sentence, styled_words
@@ -207,18 +208,22 @@ HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys(
 )
 
 
+_STATUSES: dict[type[UserError], HTTPStatus] = {
+    DiskFullError: HTTPStatus.INSUFFICIENT_STORAGE,
+    BusyError: HTTPStatus.SERVICE_UNAVAILABLE,
+    StaleError: HTTPStatus.CONFLICT,
+}
+"""The status of errors that the user can fix, if it is not 400."""
+
+
 def _problem(error: Exception) -> RequestError:
     match error:
         case RequestError():
             return error
-        case DiskFullError():
-            return RequestError(HTTPStatus.INSUFFICIENT_STORAGE, str(error))
-        case BusyError():
-            return RequestError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         case ChangedError():
             return RequestError(HTTPStatus.CONFLICT, f"{error}; restart the workbench.")
         case UserError():
-            return RequestError(HTTPStatus.BAD_REQUEST, str(error))
+            return RequestError(_STATUSES.get(type(error), HTTPStatus.BAD_REQUEST), str(error))
         case HTTPException():
             status = HTTPStatus(error.status_code)
             return RequestError(status, "Page not found." if status is HTTPStatus.NOT_FOUND else str(error.detail))

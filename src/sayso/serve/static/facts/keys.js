@@ -8,12 +8,24 @@ const REPEATED = new Set(["j", "k", "ArrowLeft", "ArrowRight"]);
 
 export function onKeys(actions) {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(WRITING)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest(WRITING)) return endWriting(event);
     const act = actions[event.key];
     if (!act) return;
     event.preventDefault();
     if (!event.repeat || REPEATED.has(event.key)) inTurn(act);
   });
+}
+
+// In the reason box, Escape leaves, and Enter also sends the reason with the decision that the fact already has; without one,
+// the next key decides with this reason. A search keeps its own Enter and Escape.
+function endWriting(event) {
+  const field = event.target;
+  if (event.isComposing || !field.matches("[name=reason]") || !["Escape", "Enter"].includes(event.key)) return;
+  event.preventDefault();
+  field.blur();
+  const decided = field.form.querySelector("button[name=decision][aria-pressed=true]");
+  if (event.key === "Enter" && field.value !== field.defaultValue) decided?.click();
 }
 
 // Return a function that moves the focus among the elements by a distance.
