@@ -198,6 +198,13 @@ def test_own_sentences_are_marked_and_asked_about_by_keyboard(page: Page) -> Non
     expect(page.locator(".preview .missing").first).to_contain_text("the tail is not named here")
     page.get_by_role("button", name="Run the model").press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("'Paris' does not appear in")
+    page.get_by_role("textbox", name="Tail").fill("Port Town1")
+    page.get_by_role("textbox", name="Sentences").fill("ada_1 was born in Port Town1.\nada_1 sings.")
+    page.get_by_role("button", name="Run the model").press("Enter")
+    expect(page.locator("#answer .notice")).to_have_text(
+        "Left out: sentence 2: 'Port Town1' does not appear in “ada_1 sings.”."
+    )
+    expect(page.locator("#answer .evidence").first).to_be_visible()
 
 
 @pytest.fixture(scope="module")

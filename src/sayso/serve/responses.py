@@ -24,6 +24,7 @@ from sayso.errors import UserError
 from sayso.facts.html import StyledText, make_environment, styled_sentence, styled_words
 from sayso.io.checksum import ChangedError
 from sayso.records import SUPPORT_LABELS, Sentence, Triple
+from sayso.serve.faults import fault_text, status_text, status_title
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -110,7 +111,7 @@ FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 
 _environment = make_environment(FOLDER / "templates")
-_FILTERS = (spaced, readable, percent, figure, styled_sentence, styled_words, with_mentions)
+_FILTERS = (spaced, readable, percent, figure, status_title, styled_sentence, styled_words, with_mentions)
 _environment.filters |= {each.__name__: each for each in _FILTERS}
 _environment.globals |= {
     "support_labels": SUPPORT_LABELS,
@@ -226,9 +227,9 @@ def _problem(error: Exception) -> RequestError:
             return RequestError(_STATUSES.get(type(error), HTTPStatus.BAD_REQUEST), str(error))
         case HTTPException():
             status = HTTPStatus(error.status_code)
-            return RequestError(status, "Page not found." if status is HTTPStatus.NOT_FOUND else str(error.detail))
+            return RequestError(status, status_text(status))
         case RequestValidationError():
-            details = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+            details = list(map(fault_text, error.errors()))
             return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is invalid.", details)
     _log.error("request failed", exc_info=error)
     return RequestError(
