@@ -1,7 +1,8 @@
 """HTML pages rendered from templates: self-contained, with nothing loaded from the network and all text escaped."""
 
 import logging
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import groupby
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sayso.errors import UserError
 from sayso.records import Source, as_written
+from sayso.tokens import BRACKETS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -72,11 +74,108 @@ def styled_sentence(evidence: dict[str, Any]) -> Iterator[StyledText]:
             # The start is part of the key, so that adjacent mentions stay separate.
             kinds[start:stop] = [(side, start)] * (stop - start)
     source = evidence["source"] and Source(**evidence["source"])
-    written = zip(kinds, as_written(evidence["tokens"], source), strict=True)
+    written = zip(kinds, with_brackets(as_written(evidence["tokens"], source)), strict=True)
     for (kind, _), group in groupby(written, key=lambda pair: pair[0]):
         words = [word for _, word in group]
         text = "".join(gap + token for gap, token in words)
         yield StyledText(text.lstrip(" "), kind, words[0][0])
+
+
+def with_brackets(written: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield (preceding white space, token) pairs with brackets as documents write them, not as tokenizers do.
+
+    >>> "".join(gap + token for gap, token in with_brackets([("", "el"), (" ", "-lrb-"), (" ", "so"), (" ", "-RRB-")]))
+    'el (so)'
+    """
+    last = ""
+    for gap, token in written:
+        shown = BRACKETS.get(token.lower(), token)
+        is_bracket = shown != token
+        yield ("" if last or (is_bracket and shown in ")]}") else gap), shown
+        last = shown if is_bracket and shown in "([{" else ""
+
+
+def styled_quote(quote: Any, head_name: str, tail_name: str) -> list[StyledText]:
+    """Return a quoted sentence with the names that it contains; if one is missing, with the part that names both.
+
+    >>> from types import SimpleNamespace
+    >>> quote = SimpleNamespace(prefix="In ", exact="El Paso , Texas", suffix=" .")
+    >>> [(each.text, each.kind) for each in styled_quote(quote, "texas", "el_paso")]
+    [('In', ''), ('El Paso', 'tail'), (',', ''), ('Texas', 'head'), ('.', '')]
+    """
+    texts = [_bracketed(text) for text in (quote.prefix, quote.exact, quote.suffix)]
+    whole = "".join(texts)
+    sides = {_key(head_name): "head", _key(tail_name): "tail"}
+    names = sorted(filter(None, sides), key=len, reverse=True)
+    wanted = "|".join(re.escape(name).replace("\\ ", r"[\s_]+") for name in names) or r"(?!)"
+    found = list(re.finditer(rf"(?<!\w)(?:{wanted})(?!\w)", whole, re.IGNORECASE))
+    spans = [(each.start(), each.end(), sides[_key(each[0])]) for each in found]
+    if len({side for _, _, side in spans}) < 2:
+        start = len(texts[0])
+        spans = [(start, start + len(texts[1]), "exact")] if texts[1] else []
+    ends = [0, *(place for start, stop, _ in spans for place in (start, stop)), len(whole)]
+    kinds = ["", *(kind for *_, side in spans for kind in (side, ""))]
+    pieces = [(whole[start:stop], kind) for start, stop, kind in zip(ends, ends[1:], kinds, strict=False)]
+    return _spaced_parts([StyledText(text, kind) for text, kind in pieces if text])
+
+
+def _key(name: str) -> str:
+    return " ".join(name.replace("_", " ").casefold().split())
+
+
+def _bracketed(text: str) -> str:
+    """Return a text of tokens separated by spaces with its brackets as documents write them."""
+    tokens = ((" " if number else "", token) for number, token in enumerate(text.split(" ")))
+    return "".join(gap + token for gap, token in with_brackets(tokens))
+
+
+def _spaced_parts(parts: Sequence[StyledText]) -> list[StyledText]:
+    """Return the parts with the spaces at their ends moved to their gaps; empty ones are left out."""
+    befores = ["", *(each.text for each in parts)]
+    return [
+        each._replace(text=each.text.strip(), gap=" " if before.endswith(" ") or each.text.startswith(" ") else "")
+        for before, each in zip(befores, parts, strict=False)
+        if each.text.strip()
+    ]
+
+
+_ITEM = r"(?:(?!\b(?:head|tail)\b)[^,.;()])+"
+_SIDE = re.compile(
+    r"\b[Tt]he (?P<side>head|tail)\b"
+    # What kind of entity it is: ", a country," or ", a country, team or person,".
+    rf"(?:, an? {_ITEM}(?:(?:, {_ITEM})* or {_ITEM})?(?:,|(?=[.;]|$)))?"
+)
+_LONGEST_DEFINITION = 160
+
+
+def stated(head_name: str, relation: str, tail_name: str, definition: str = "") -> list[StyledText]:
+    """Return a fact as a sentence made from the relation's definition, or as head — relation → tail without one.
+
+    The definition has to name the head and the tail once each, in its first sentence.
+
+    >>> capital = "The tail, a city, is the capital of the head, a country or a state."
+    >>> plain_text(stated("Alabama", "/location/state/capital", "Montgomery", capital))
+    'Montgomery is the capital of Alabama'
+    >>> plain_text(stated("Montgomery", "capital_of", "Alabama"))
+    'Montgomery — capital_of → Alabama'
+    """
+    names = {"head": head_name, "tail": tail_name}
+    first, *_ = re.split(r"(?<=[.!?])\s", definition.strip())
+    sides = list(_SIDE.finditer(first))
+    if {side["side"] for side in sides} != {"head", "tail"} or len(sides) > 2 or len(first) > _LONGEST_DEFINITION:
+        name = relation.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1] or relation
+        return [StyledText(head_name, "head"), StyledText(f"— {name} →"), StyledText(tail_name, "tail")]
+    parts, end = list[StyledText](), 0
+    for side in sides:
+        parts += [StyledText(first[end : side.start()]), StyledText(names[side["side"]], side["side"])]
+        end = side.end()
+    parts.append(StyledText(first[end:].rstrip(".!; ")))
+    return _spaced_parts([each for each in parts if each.text])
+
+
+def plain_text(parts: Iterable[StyledText]) -> str:
+    """Return styled text without its styles, and names with spaces."""
+    return "".join(each.gap + (each.text.replace("_", " ") if each.kind else each.text) for each in parts).strip()
 
 
 def styled_words(words: Sequence[str], scores: Sequence[float]) -> Iterator[StyledText]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from sayso.facts.explanation import support_sentence
 from sayso.facts.fact import ExtractedFact, Quote
+from sayso.facts.html import styled_quote
 
 MAX_SHOWN = 200
 """The maximum number of sentences on a page."""
@@ -73,6 +74,7 @@ def view_extracted(fact: ExtractedFact) -> FactView:
         sentences=[
             {
                 **quote._asdict(),
+                "parts": styled_quote(quote, fact.head_name, fact.tail_name),
                 "place": quote.rank,
                 # The smallest set consists of the top-ranked sentences.
                 "is_in_smallest": quote.rank <= fact.support.num_smallest,

@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from sayso.annotate.marking import StaleError
 from sayso.annotate.store import BusyError, DiskFullError
 from sayso.errors import UserError
-from sayso.facts.html import StyledText, make_environment, styled_sentence, styled_words
+from sayso.facts.html import StyledText, make_environment, plain_text, styled_quote, styled_sentence, styled_words
 from sayso.io.checksum import ChangedError
 from sayso.records import SUPPORT_LABELS, Sentence, Triple
 from sayso.serve.faults import fault_text, status_text, status_title
@@ -59,15 +59,6 @@ def spaced(name: str) -> str:
     'el paso'
     """
     return name.replace("_", " ").strip() or name
-
-
-def readable(relation: str) -> str:
-    """Return the last part of a relation's name as words.
-
-    >>> readable("/location/country/capital"), readable("per:place_of_birth")
-    ('capital', 'place of birth')
-    """
-    return spaced(relation.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1]) or relation
 
 
 def percent(share: float | None) -> str:
@@ -111,7 +102,10 @@ FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 
 _environment = make_environment(FOLDER / "templates")
-_FILTERS = (spaced, readable, percent, figure, status_title, styled_sentence, styled_words, with_mentions)
+_FILTERS = (
+    *(spaced, plain_text, percent, figure, status_title),
+    *(styled_quote, styled_sentence, styled_words, with_mentions),
+)
 _environment.filters |= {each.__name__: each for each in _FILTERS}
 _environment.globals |= {
     "support_labels": SUPPORT_LABELS,

@@ -17,8 +17,9 @@ def test_the_relation_and_its_definition_are_on_the_page(ada: Person) -> None:
     page = ada.page("/annotate/fact", bag=0, relation="capital")
     assert "The tail is the seat of government of the head." in page
     assert "Oslo is the capital of Norway." in page
-    assert '<mark class="head" dir="auto">north land0</mark>' in page
-    assert '<mark class="tail" dir="auto">port town0</mark>' in page
+    head, tail = '<mark class="head" dir="auto">north land0</mark>', '<mark class="tail" dir="auto">port town0</mark>'
+    assert f"{tail} is the seat of government of {head}" in page
+    assert "<title>port town0 is the seat of government of north land0 · sayso</title>" in page
 
 
 def test_sentences_are_shown_as_their_documents_write_them(ada: Person) -> None:
