@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from sayso.facts.explanation import support_sentence
 from sayso.facts.fact import ExtractedFact
-from sayso.facts.html import StyledText
+from sayso.facts.html import styled_quote
 from sayso.facts.quote import Quote
 from sayso.records import (
     NOT_PREDICTED,
@@ -83,32 +83,16 @@ def view_extracted(fact: ExtractedFact) -> FactView:
         sentences=[
             {
                 **quote._asdict(),
+                "parts": styled_quote(quote, fact.head_name, fact.tail_name),
                 "place": quote.rank,
                 # The smallest set consists of the top-ranked sentences.
                 "is_in_smallest": quote.rank <= fact.support.num_smallest,
                 "bars": {fact.mechanism: bar._replace(place=quote.rank)},
-                "parts": styled_quote(quote),
             }
             for quote, bar in zip(quotes, bars, strict=True)
         ],
         num_hidden=max(0, fact.num_sentences - len(quotes)),
     )
-
-
-def styled_quote(quote: Quote) -> list[StyledText]:
-    """Return the sentence of a quote with its mentions; without their spans, with the part that names both entities."""
-    text, kinds = quote.sentence, [("head", quote.head_spans), ("tail", quote.tail_spans)]
-    spans = sorted((*span, kind) for kind, found in kinds for span in found)
-    if not spans:
-        first = len(quote.prefix)
-        spans = [(first, first + len(quote.exact), "exact")] if quote.exact else []
-    parts, last = list[StyledText](), 0
-    for start, stop, kind in spans:
-        if not last <= start < stop <= len(text):
-            continue  # an edited file
-        parts += [StyledText(text[last:start], gap=""), StyledText(text[start:stop], kind, gap="")]
-        last = stop
-    return [*parts, StyledText(text[last:], gap="")]
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,13 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from sayso.annotate.marking import StaleError
 from sayso.annotate.store import BusyError, DiskFullError
 from sayso.errors import UserError
-from sayso.facts.html import StyledText, make_environment, styled_sentence, styled_words
+from sayso.facts.html import StyledText, make_environment, plain_text, styled_quote, styled_sentence, styled_words
 from sayso.io.checksum import ChangedError
 from sayso.records import SUPPORT_LABELS, Sentence, Triple
+from sayso.serve.faults import fault_text, status_text, status_title
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -59,15 +61,6 @@ def spaced(name: str) -> str:
     'el paso'
     """
     return name.replace("_", " ").strip() or name
-
-
-def readable(relation: str) -> str:
-    """Return the last part of a relation's name as words.
-
-    >>> readable("/location/country/capital"), readable("per:place_of_birth")
-    ('capital', 'place of birth')
-    """
-    return spaced(relation.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1]) or relation
 
 
 def percent(share: float | None) -> str:
@@ -133,7 +126,10 @@ class _FingerprintedLinks(Extension):
 
 _environment = make_environment(FOLDER / "templates")
 _environment.add_extension(_FingerprintedLinks)
-_FILTERS = (spaced, readable, percent, figure, styled_sentence, styled_words, with_mentions)
+_FILTERS = (
+    *(spaced, plain_text, percent, figure, status_title),
+    *(styled_quote, styled_sentence, styled_words, with_mentions),
+)
 _environment.filters |= {each.__name__: each for each in _FILTERS}
 _environment.globals |= {
     "support_labels": SUPPORT_LABELS,
@@ -231,23 +227,27 @@ HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys(
 )
 
 
+_STATUSES: dict[type[UserError], HTTPStatus] = {
+    DiskFullError: HTTPStatus.INSUFFICIENT_STORAGE,
+    BusyError: HTTPStatus.SERVICE_UNAVAILABLE,
+    StaleError: HTTPStatus.CONFLICT,
+}
+"""The status of errors that the user can fix, if it is not 400."""
+
+
 def _problem(error: Exception) -> RequestError:
     match error:
         case RequestError():
             return error
-        case DiskFullError():
-            return RequestError(HTTPStatus.INSUFFICIENT_STORAGE, str(error))
-        case BusyError():
-            return RequestError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         case ChangedError():
             return RequestError(HTTPStatus.CONFLICT, f"{error}; restart the workbench.")
         case UserError():
-            return RequestError(HTTPStatus.BAD_REQUEST, str(error))
+            return RequestError(_STATUSES.get(type(error), HTTPStatus.BAD_REQUEST), str(error))
         case HTTPException():
             status = HTTPStatus(error.status_code)
-            return RequestError(status, "Page not found." if status is HTTPStatus.NOT_FOUND else str(error.detail))
+            return RequestError(status, status_text(status))
         case RequestValidationError():
-            details = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+            details = list(map(fault_text, error.errors()))
             return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is invalid.", details)
     _log.error("request failed", exc_info=error)
     return RequestError(

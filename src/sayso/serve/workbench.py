@@ -17,6 +17,7 @@ from sayso.annotate.queue import QueueSettings, find_candidates, in_order
 from sayso.annotate.store import AnnotationDatabase
 from sayso.documents.lookup import DocumentLookup, context_of
 from sayso.facts.file import FACTS_FILE, facts_file
+from sayso.facts.html import StyledText, stated
 from sayso.facts.quote import Quote
 from sayso.records import Bag, Relation, Triple
 from sayso.serve.predictions.run import OpenRun, RunPredictions
@@ -65,6 +66,11 @@ class BagFact:
     def tail_name(self) -> str:
         """The name of the tail."""
         return self.bag.sentences[0].tail.name
+
+    @property
+    def statement(self) -> list[StyledText]:
+        """The fact as a sentence."""
+        return stated(self.head_name, self.relation.name, self.tail_name, self.relation.definition)
 
     @property
     def is_label(self) -> bool:
@@ -132,6 +138,12 @@ class Workbench:
     def relation_numbers(self) -> dict[str, int]:
         """The index of each relation by name."""
         return {relation.name: number for number, relation in enumerate(self.store.relations)}
+
+    def statement(self, head_name: str, relation: str, tail_name: str) -> list[StyledText]:
+        """Return a fact as a sentence, by the definition of its relation if the store has one."""
+        number = self.relation_numbers.get(relation)
+        definition = "" if number is None else self.store.relations[number].definition
+        return stated(head_name, relation, tail_name, definition)
 
     @cached_property
     def bag_of_pair(self) -> dict[tuple[str, str], int]:
