@@ -210,7 +210,7 @@ def built_corpus(path: Path) -> dict[str, Any]:
     """Return the manifest if the path is a finished corpus, empty if it is none; raise `UserError` if unfinished."""
     manifest = read_manifest(path)
     if manifest.get("is_finished") is False:
-        raise UserError(f"{path}: `sayso build` was interrupted here: finish it with --append first")
+        raise UserError(f"{path}: `sayso build` was interrupted here: finish it with {_APPEND} first")
     return manifest
 
 

@@ -42,7 +42,7 @@ def _is_visible(path: Path) -> bool:
 
 def parts_of(path: Path) -> list[Path]:
     """Return the non-empty sentence folders of a built corpus, or the path itself for anything else."""
-    built = [path / name for name in ("train", "rest") if (path / name).is_dir()]
+    built = [path / name for name in ("train", "rest") if path.is_dir() and (path / name).is_dir()]
     return [part for part in built if any(map(_is_visible, part.iterdir()))] if built else [path]
 
 
