@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Literal
 
-Facts = Mapping[tuple[str, str], Sequence[str]]
 Kind = Literal["person", "place", "other", ""]
 
 _KINDS: Mapping[str, Kind] = {
@@ -40,7 +39,7 @@ def _told_by(num_neighbours: int) -> float:
 class EntityGraph:
     """The facts as a graph: which entities are related, and which place lies in which."""
 
-    def __init__(self, facts: Facts, types: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, facts: Mapping[tuple[str, str], Sequence[str]], types: Mapping[str, Sequence[str]]) -> None:
         self._facts = facts
         self._finest = {entity_id: finest_type(given) for entity_id, given in types.items() if given}
         self._around: dict[str, frozenset[str]] = {}
