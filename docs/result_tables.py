@@ -267,7 +267,7 @@ def marks_table(rows: list[Row]) -> list[str]:
             cells.append(_mean(each["tau"].get(band, {}).get(figure) for each in of_attention))
         cells.append(_mean(each.get("comprehensiveness") for each in of_attention))
         lines.append(f"| {name} | {part} | {len(runs)} | {' | '.join(cells)} |")
-    return lines + folds
+    return lines + (folds if len(folds) > 3 else [])
 
 
 def _mean(values: Iterable[float | None]) -> str:

@@ -192,7 +192,7 @@ def row_of(job: Job, stores: Path, encoder: Path, arrays: Path) -> dict:
     row = {
         **vars(job), "data": "wiki documents" if job.store.startswith("wiki") else "FB-NYT part", "data_fingerprint": data.store.fingerprint, "sayso": __version__, "best_epoch": run.status.best_epoch,
         "validation_average_precision": run.status.best_average_precision, "train_seconds": round(run.status.seconds, 1),
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
     }  # fmt: skip
     if data.withheld is not None:
         row["validation"] = found_again(run, data)
