@@ -118,7 +118,7 @@ def test_a_corpus_that_is_half_built_is_refused(run: Path, corpus: Path, tmp_pat
     (tmp_path / "built" / "train").mkdir(parents=True)
     corpus.rename(tmp_path / "built" / "train" / "000000.jsonl")
     (tmp_path / "built" / "manifest.json").write_text('{"made_by": "sayso build", "is_finished": false}')
-    with pytest.raises(UserError, match="built: `sayso build` was interrupted here: finish it with --append first"):
+    with pytest.raises(UserError, match='interrupted here: finish it with mode="append" first'):
         extract(run, tmp_path / "built", "--out", tmp_path / "facts")
 
 
