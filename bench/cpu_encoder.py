@@ -1,24 +1,21 @@
 """A pretrained encoder on a CPU: the FB-NYT part, compared with a plain loop of `transformers`.
 
-    python bench/cpu_encoder.py --store stores/fbnyt --markers runs/markers --spans runs/spans \\
-        --encoder models/MiniLM --out cpu_encoder.json
+    python bench/cpu_encoder.py --store stores/fbnyt --markers runs/markers --spans runs/spans --encoder models/MiniLM
 
 The plain loop reads batches of 32 sentences with marked mentions, padded to the longest, in float32, and classifies the
 sentence token. Ours is from bags to logits. The runs are trained, so that the cost of lower precision shows.
 """
 
 import argparse
-import json
-import os
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from figure import Figure, amount, at_least, at_most, ratio, record
+from measure import side_by_side, threads
 from sayso.explain.trained_run import TrainedRun, open_runs
 from sayso.metrics.precision_recall import average_precision, precision_recall_curve
 from sayso.model.encoders.transformer import TransformerEncoder
@@ -28,45 +25,90 @@ from sayso.store.store import Store
 
 PLAIN_BATCH, PLAIN_SENTENCES = 32, 1_024
 """How many sentences the plain loop reads: all of them would take minutes."""
-LEAST_SECONDS = 5.0
+REPEATS = 2
+READINGS = {"test": ("markers", "spans"), "train": ("spans",)}
+"""With markers, each training line is read on its own, which takes minutes."""
+TARGETS = {
+    ("test", "markers"): at_least(2.5),
+    ("test", "spans"): at_least(4),
+    ("train", "spans"): at_least(8),
+}
 
 
 def main() -> None:
-    """Measure both runs and the plain loop, and write the file."""
+    """Measure both runs and the plain loop on both parts, and record the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("store", "markers", "spans", "encoder", "out"):
+    for name in ("store", "markers", "spans", "encoder"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     given = parser.parse_args()
-    store, found = Store(given.store), {"torch": torch.__version__, "cores": os.cpu_count()}
-    for part in ("test", "train"):
-        figures: dict[str, Any] = {}
-        for reading in ("markers", "spans"):
-            (run,) = open_runs([getattr(given, reading)], store, part)
-            figures["num_lines"], figures["num_distinct"] = run.table.num_sentences, num_distinct(run)
-            if "plain" not in figures:
-                figures["plain"] = {"lines_per_second": plain_speed(run, given.encoder)}
-            figures |= {f"{reading}, {kind}": measured for kind, measured in measure(run, part == "test").items()}
-        found[part] = figures
-    given.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=2))
+    folders = {"markers": given.markers, "spans": given.spans}
+    store = Store(given.store)
+    record(
+        [figure for part in READINGS for figure in compare(folders, store, part, given.encoder)]
+        + [lost(folder, store, reading) for reading, folder in folders.items()]
+    )
 
 
-def measure(run: TrainedRun, has_labels: bool) -> dict[str, dict[str, float]]:
-    """Return lines per second and AP in float32, in the precision of the training and with 8-bit products."""
-    extractor, found = run.model.extractor, {}
-    encoder = extractor.encoder
+def compare(folders: dict[str, Path], store: Store, part: str, encoder: Path) -> list[Figure]:
+    """Return the rows of a part: lines per second of each reading with 8-bit products, relative to the plain loop."""
+    runs = {reading: quantized(opened(folders[reading], store, part)) for reading in READINGS[part]}
+    first = next(iter(runs.values()))
+    seconds = side_by_side(
+        {"plain": plain_loop(first, encoder)}
+        | {reading: lambda run=run: predict_logits(run.model.extractor, run.part) for reading, run in runs.items()},  # type: ignore[misc]
+        REPEATS,
+    )
+    plain = [PLAIN_SENTENCES / each for each in seconds["plain"]]
+    note = (
+        f"{threads()}; {first.table.num_sentences:,} lines, {num_distinct(first):,} distinct sentences; 8-bit products"
+    )
+    return [
+        ratio(
+            f"encoder, {reading} on {part} vs. plain loop",
+            [runs[reading].table.num_sentences / each for each in seconds[reading]],
+            plain,
+            "lines/s",
+            TARGETS.get((part, reading)),
+            note,
+        )
+        for reading in runs
+    ]
+
+
+def lost(folder: Path, store: Store, reading: str) -> Figure:
+    """Return the row of a run's AP on test: how much is lost by 8-bit products, compared with float32."""
+    run = opened(folder, store, "test")
+    encoder = run.model.extractor.encoder
     assert isinstance(encoder, TransformerEncoder)
-    trained_in = encoder.precision
-    for kind in ("float32", trained_in, "int8"):
-        encoder.precision = "float32" if kind == "int8" else kind
-        if kind == "int8":
-            extractor.quantize()
-        seconds, logit_BR = timed(lambda: predict_logits(extractor, run.part))
-        found[kind] = {"lines_per_second": run.table.num_sentences / seconds}
-        if has_labels:
-            curve = precision_recall_curve(logit_BR.ravel(), run.label_BR.ravel())
-            found[kind]["average_precision"] = float(average_precision(curve))
-    return found
+    trained_in, precisions = encoder.precision, {}
+    for precision in ("float32", trained_in):
+        encoder.precision = precision
+        precisions[precision] = test_precision(run)
+    precisions["int8"] = test_precision(quantized(run))
+    note = "AP on test: " + ", ".join(f"{kind} {value:.2f}" for kind, value in precisions.items())
+    value = precisions["float32"] - precisions["int8"]
+    return amount(f"encoder, AP lost by int8, {reading}", [value], "points", at_most(0.5), note)
+
+
+def opened(folder: Path, store: Store, part: str) -> TrainedRun:
+    """Return a trained run with a part of the store."""
+    (run,) = open_runs([folder], store, part)
+    return run
+
+
+def quantized(run: TrainedRun) -> TrainedRun:
+    """Return the run after its encoder has changed to 8-bit products."""
+    encoder = run.model.extractor.encoder
+    assert isinstance(encoder, TransformerEncoder)
+    encoder.precision = "float32"
+    run.model.extractor.quantize()
+    return run
+
+
+def test_precision(run: TrainedRun) -> float:
+    """Return the AP of a run on its part, in points."""
+    curve = precision_recall_curve(predict_logits(run.model.extractor, run.part).ravel(), run.label_BR.ravel())
+    return 100 * float(average_precision(curve))
 
 
 def num_distinct(run: TrainedRun) -> int:
@@ -75,8 +117,8 @@ def num_distinct(run: TrainedRun) -> int:
     return len({sentence_key(" ".join(words[number] for number in tokens.row(row))) for row in range(len(tokens))})
 
 
-def plain_speed(run: TrainedRun, encoder: Path) -> float:
-    """Return lines per second of the plain loop, tokenised beforehand, on sentences drawn at random."""
+def plain_loop(run: TrainedRun, encoder: Path) -> Callable[[], object]:
+    """Return the plain loop over sentences drawn at random, tokenised beforehand."""
     from transformers import AutoModel, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(encoder, local_files_only=True)
@@ -95,7 +137,7 @@ def plain_speed(run: TrainedRun, encoder: Path) -> float:
     def read() -> torch.Tensor:
         return torch.cat([output(network(**batch).last_hidden_state[:, 0]) for batch in batches])
 
-    return len(texts) / timed(read)[0]
+    return read
 
 
 def marked_text(run: TrainedRun, row: int) -> str:
@@ -110,17 +152,6 @@ def marked_text(run: TrainedRun, row: int) -> str:
         for first, stop in places.tolist():
             words[first], words[stop - 1] = f"{before} {words[first]}", f"{words[stop - 1]} {after}"
     return " ".join(words)
-
-
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the shortest time of a call in seconds, and its result; repeated for some seconds after a warm-up call."""
-    result, shortest = call(), float("inf")
-    until = time.monotonic() + LEAST_SECONDS
-    while time.monotonic() < until or shortest == float("inf"):
-        began = time.monotonic()
-        call()
-        shortest = min(shortest, time.monotonic() - began)
-    return shortest, result
 
 
 if __name__ == "__main__":

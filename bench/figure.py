@@ -122,12 +122,12 @@ def lines_of(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Return the table as text for a terminal."""
     lines = []
     for row in rows:
-        verdict = {True: "met", False: "NOT MET", None: ""}[row["met"]]
+        outcome = {True: "met", False: "NOT MET", None: ""}[row["met"]]
         beside = "" if row["reference"] is None else f" / {shown(row['reference'])} = {shown(row['ratio'])}x"
         low, high = row["spread"]
         wanted = row["target"] or "no target"
         text = f"{row['name']:58} {shown(row['ours'])}{beside} {row['unit']} [{shown(low)} … {shown(high)}]"
-        lines.append(f"{text:118} {wanted:12} {verdict}".rstrip())
+        lines.append(f"{text:118} {wanted:12} {outcome}".rstrip())
         if row["met"] is False:
             lines.append(f"{'':6}{row['note']}")
     return lines

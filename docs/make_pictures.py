@@ -83,6 +83,12 @@ def take_annotating(page: Page) -> None:
     take(page, "workbench-agreement")
 
 
+def wait_until_saved(page: Page) -> None:
+    """Wait until the browser has sent all decisions."""
+    while page.evaluate("Object.keys(localStorage).length"):
+        page.wait_for_timeout(50)
+
+
 def take_facts(page: Page) -> None:
     """Take the table of facts, with some decisions, and one fact."""
     table = f"/predictions/{RUNS[0]}?max_probability=0.93&sort=probability"
@@ -91,7 +97,7 @@ def take_facts(page: Page) -> None:
         page.locator("a.open").nth(place).click()
         page.wait_for_url("**/fact?**")
         page.keyboard.press(key)
-        page.wait_for_selector(".decide .badge")
+        wait_until_saved(page)
     page.goto(table)
     take(page, "workbench-facts")
     page.goto(f"/predictions/{RUNS[0]}?sort=sentences&relation=/location/location/contains")
@@ -101,9 +107,19 @@ def take_facts(page: Page) -> None:
 
 
 def take_review(page: Page) -> None:
-    """Take the table of extracted facts."""
-    page.goto("/review?status=new")
-    take(page, "workbench-review", 620)
+    """Take the table of extracted facts, grouped by pair, and one fact with decisions on its sentences."""
+    page.goto("/review?group=pair")
+    for key in "jajxjss":
+        page.keyboard.press(key)
+    wait_until_saved(page)
+    take(page, "workbench-review", 1040)
+    page.goto("/review?decision=open&sort=sentences")
+    page.locator("a.open").first.click()
+    page.wait_for_url("**/fact?**")
+    for key in "y4":
+        page.keyboard.press(key)
+    page.wait_for_selector(".support .notice")
+    take(page, "workbench-review-fact", 1400)
 
 
 def take_real_fact(page: Page, facts: Path) -> None:

@@ -4,11 +4,13 @@
     python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MiniLM --out chosen.jsonl
     python experiments/encoder.py jobs final > jobs.jsonl
     python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MiniLM --out final.jsonl
+    python experiments/encoder.py jobs cnn > jobs.jsonl
+    python experiments/encoder.py run jobs.jsonl --stores stores --out cnn.jsonl
 
 Stores of the FB-NYT part, `prepare --types … --direct kbp37_train.txt.gz --marks …`: `x3` and `x5` (`--seed 3` and `5`, `--validation 0.15`,
 without test, with entity vectors) to choose settings, `test` (`--seed 1`) for the number of marks, `whole` (`--validation 0.05 --keep-shared`,
-with entity vectors) for the recommended run. Entity vectors are trained with `--exclude-store`, so they know no validation or test pair.
-`wiki`: the wiki documents, `prepare --folds 5`. Several workers share the jobs: `--worker 0/3`. Needs a GPU.
+with entity vectors) for the recommended run, `cnn` (as `test`, with `--vectors glove-100d.bin`) for CNNs. Entity vectors are trained with `--exclude-store`, so they know no validation or test pair.
+`wiki`: the wiki documents, `prepare --folds 5`. Several workers share the jobs: `--worker 0/3`. Needs a GPU, except for CNNs.
 """
 
 import argparse
@@ -41,6 +43,8 @@ from sayso.train.run import Callbacks, TrainingRun
 TOPS = (20, 40, 60, 100, 200)
 SEEDS = (13, 14, 15)
 NUM_MARKS = (0, None, 1_000, 300, 100)
+CNN_WEIGHTS = (0, 1)
+"""Weights of the marks of the CNN's runs on test, chosen on validation: `mark_score` and `mark_ranking`."""
 NO_MARKS = ("loss.mark_score=0", "loss.mark_ranking=0")
 
 
@@ -126,6 +130,27 @@ def final() -> list[Job]:
                 for seed in SEEDS
             ]  # fmt: skip
     return jobs
+
+
+def cnn() -> list[Job]:
+    """Return weights of marks to choose from for CNNs+ATT+F, and its runs on test that learn from some marks."""
+    epochs = "train.max_epochs=10"
+
+    def marks(score: float, ranking: float) -> list[str]:
+        return [epochs, f"loss.mark_score={score}", f"loss.mark_ranking={ranking}"]
+
+    chosen = marks(*CNN_WEIGHTS)
+    return [
+        Job(name=f"CNNs+ATT+F, marks {score:g} {ranking:g}", store="cnn", config="cnns_att_f", changes=marks(score, ranking))
+        for score, ranking in ((0, 0), (0, 0.1), (0, 1), (0, 3), (0.1, 0.1), (0.1, 0.3), (0.3, 1), (1, 1), (1, 3))
+    ] + [
+        Job(
+            name=f"CNNs+ATT+F, {'all' if num is None else num} marks", store="cnn", config="cnns_att_f",
+            changes=[epochs] if num == 0 else chosen, seed=seed, num_marks=num, parts=["test"],
+        )
+        for num in NUM_MARKS
+        for seed in SEEDS
+    ]  # fmt: skip
 
 
 def train(job: Job, stores: Path, encoder: Path) -> tuple[TrainingRun, RunData]:
@@ -223,19 +248,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     listed = commands.add_parser("jobs")
-    listed.add_argument("set", choices=["choose", "final"])
+    listed.add_argument("set", choices=list(SETS))
     running = commands.add_parser("run")
     running.add_argument("jobs", type=Path)
-    for name in ("stores", "encoder", "out"):
+    for name in ("stores", "out"):
         running.add_argument(f"--{name}", type=Path, required=True)
+    running.add_argument("--encoder", type=Path, default=Path())
     running.add_argument("--worker", default="0/1")
     running.add_argument("--seconds", type=float, default=float("inf"))
     given = parser.parse_args()
     if given.command == "run":
         work(given)
         return
-    jobs = choices() if given.set == "choose" else final()
-    print("\n".join(json.dumps(vars(job)) for job in jobs))
+    print("\n".join(json.dumps(vars(job)) for job in SETS[given.set]()))
 
 
 def work(given: argparse.Namespace) -> None:
@@ -254,6 +279,8 @@ def work(given: argparse.Namespace) -> None:
             file.write(json.dumps(row) + "\n")
             file.flush()
 
+
+SETS = {"choose": choices, "final": final, "cnn": cnn}
 
 if __name__ == "__main__":
     main()

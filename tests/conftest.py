@@ -17,6 +17,11 @@ settings.load_profile("sayso")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--presses", type=int, default=300, help="random key presses on the annotation page")
+    parser.addoption("--presses-seed", type=int, default=13, help="which ones")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # The longest first, so that no process is left alone with one at the end.
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -38,6 +38,7 @@ LAYERS: list[tuple[str, bool]] = [
     ("reproduce", False),
     ("library", False),
     ("extract", False),
+    ("project", False),
     ("integrations", False),
     ("serve", True),
     ("cli", True),

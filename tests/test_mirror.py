@@ -29,6 +29,7 @@ COVERED_BY = {
     "model/kernels/torch_kernel": "contracts/test_every_kernel",
     "model/predict": "test_library",
     "model/subword_reads": "model/encoders/test_transformer",
+    "project/stages": "project/test_run",
     "readers/json_line": "readers/test_jsonl",
     "reproduce/block": "reproduce/test_document",
     "reproduce/run": "cli/test_reproduce",

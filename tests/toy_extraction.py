@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from sayso.facts.fact import ExtractedFact, Quote
+from sayso.facts.fact import ExtractedFact
 from sayso.facts.file import FACTS_FILE
+from sayso.facts.quote import Quote
 from sayso.io.checksum import FILES, sums_of
 from sayso.io.folder import MANIFEST
 from sayso.io.json_file import to_json

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from sayso.facts.fact import DecidedFact, ExtractedFact, Quote
+from sayso.facts.fact import DecidedFact, ExtractedFact
+from sayso.facts.quote import DecidedQuote, Quote
 from sayso.records import Source, Support
 
 TOLD = Quote("So ", "Windhoek is Namibia", " 's capital .", 1, 2.5, "rationale", Source("nyt/7", 120, 155))
@@ -35,6 +36,20 @@ def make_decided(**changes: Any) -> DecidedFact:
         "quotes": (TOLD, PLAIN),
     }
     return DecidedFact(**(_FACT | values | changes))
+
+
+def make_decided_quote(**changes: Any) -> DecidedQuote:
+    names = ("head_id", "head_name", "tail_id", "tail_name")
+    values: dict[str, Any] = {
+        **{name: _FACT[name] for name in names},
+        "relation": "/location/country/capital",
+        "quote": TOLD,
+        "decision": "rejected",
+        "reason": "negated",
+        "annotator": "Ada",
+        "decided_at": "2026-01-02T03:04:05.678+00:00",
+    }
+    return DecidedQuote(**(values | changes))
 
 
 def make_extracted(**changes: Any) -> ExtractedFact:

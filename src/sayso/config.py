@@ -10,6 +10,7 @@ and a model's config.json; `check_ranges`, called by `__post_init__`, checks val
 import difflib
 import json
 import math
+import re
 import reprlib
 import tomllib
 import types
@@ -85,7 +86,9 @@ def read_table(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise BadConfigError(f"{path}: not UTF-8 text") from error
     except (ValueError, RecursionError) as error:  # an integer with thousands of digits, or lists nested that deep
-        raise BadConfigError(f"{path}: not TOML: {error}") from error
+        line = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        where = f"{path}:{line[1]}" if line else str(path)
+        raise BadConfigError(f"{where}: not TOML: {error}") from error
 
 
 def apply_changes(table: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:

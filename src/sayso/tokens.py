@@ -14,6 +14,9 @@ Spans = tuple["Span", ...]
 _ALONE = re.compile(r"(?:^|\s)(?:[,.;?!]|''|``|-[lr]rb-|n't|'(?:s|re|ve|ll|d|m))(?:\s|$)", re.IGNORECASE)
 """A text with one of these as a separate word is already tokenised."""
 
+BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}
+"""How treebank tokenizers, and so FB-NYT, write brackets."""
+
 _OPENING = "\"'([{“‘«¿¡"
 _CLOSING = "\"')]}”’»,;:?!…"
 _CLITIC = re.compile(r"(?<=.)(n['’]t|['’](?:s|re|ve|ll|d|m))$", re.IGNORECASE)

@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 
 from sayso.annotate import assignment as claim
@@ -72,6 +74,21 @@ def test_facts_of_another_part_are_passed_over(connection: Connection) -> None:
 
     assert claim.neighbour(connection, ada, QUEUE[0], 1, is_open) == QUEUE[2]
     assert claim.neighbour(connection, ada, QUEUE[2], -1, is_open) == QUEUE[0]
+
+
+def test_after_a_skipped_fact_comes_the_next_open_one(connection: Connection) -> None:
+    (ada,) = people(connection, "Ada")
+    facts = [Triple(f"h{number}", "capital", f"t{number}") for number in range(5)]
+    assert next_fact(connection, ada, facts, None) == facts[0]
+    for skipped, following in itertools.pairwise(facts[:3]):
+        assert next_fact(connection, ada, facts, skipped) == following
+    for fact in facts[1:3]:
+        finish(connection, ada, fact, per_fact=2)
+    assert next_fact(connection, ada, facts, facts[2]) == facts[3]
+    finish(connection, ada, facts[0], per_fact=2)
+    assert next_fact(connection, ada, facts, facts[0]) == facts[3], "not through the finished ones"
+    finish(connection, ada, facts[3], per_fact=2)
+    assert next_fact(connection, ada, facts, facts[0]) == facts[4]
 
 
 def test_passed_over_facts_are_found_again(connection: Connection) -> None:

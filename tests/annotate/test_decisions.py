@@ -8,22 +8,30 @@ from sayso.annotate.decisions import (
     SCOPE,
     DamagedDecision,
     DecisionFilter,
+    ReasonCount,
     count_decisions,
+    count_reasons,
     curators,
     decide,
+    decide_on_extracted,
+    decide_quote,
+    decided_quotes,
     decided_since,
     decision_on,
     decisions,
     decisions_on,
+    quote_decisions_on,
     withdraw,
+    withdraw_quote,
 )
 from sayso.annotate.log import undo
 from sayso.annotate.people import Annotator, annotator_named
 from sayso.annotate.store import AnnotationDatabase, Connection
 from sayso.errors import UserError
-from sayso.facts.fact import Quote
+from sayso.facts.quote import Quote
+from sayso.readers.tables import FactDecision, SentenceDecision
 from sayso.records import Triple
-from toy_facts import make_decided
+from toy_facts import PLAIN, TOLD, make_decided, make_decided_quote, make_extracted
 
 FACT = Triple("Q1030", "/location/country/capital", "Q3935")
 
@@ -49,6 +57,37 @@ def test_the_last_decision_counts_no_matter_who_made_it(connection: Connection, 
     assert decision_on(connection, FACT) == later
     assert decisions(connection)[0] == [later]
     assert curators(connection) == ["Ben"]
+
+
+def test_a_decision_on_a_quote_is_counted_exported_and_undone(connection: Connection, ada: Annotator) -> None:
+    decide(connection, ada, make_decided(), "key 1")
+    rejected = make_decided_quote()
+    for key in ("key 2", "key 3"):
+        decide_quote(connection, ada, rejected, key)
+    decide_quote(connection, ada, make_decided_quote(quote=PLAIN, decision="accepted", reason=""), "key 4")
+    assert quote_decisions_on(connection, FACT)[TOLD.sentence] == rejected
+    assert count_reasons(connection) == [ReasonCount("negated", 1, 1)]
+    (fact,), _ = decisions(connection)
+    assert [(each.decision, each.reason) for each in fact.quotes] == [("rejected", "negated"), ("accepted", "")]
+    assert len(decided_quotes(connection)) == 2
+    undo(connection, ada, SCOPE, "key 5")
+    assert [each.decision for each in decisions(connection)[0][0].quotes] == ["rejected", ""]
+    withdraw_quote(connection, ada, FACT, TOLD.sentence, "key 6")
+    assert decided_quotes(connection) == []
+    assert decision_on(connection, FACT) == make_decided()
+    with pytest.raises(UserError, match="an id or the reason contains"):
+        decide_quote(connection, ada, make_decided_quote(reason="\x1b[2J"), "key 7")
+
+
+def test_decisions_on_quotes_are_imported_with_the_fact(connection: Connection, ada: Annotator) -> None:
+    fact = make_extracted()
+    _, second = fact.quotes
+    on_quotes = (SentenceDecision(second.sentence, "rejected", "negated"), SentenceDecision("elsewhere", "accepted"))
+    made = FactDecision(fact.triple, "accepted", "Bo", quotes=on_quotes)
+    assert decide_on_extracted(connection, [fact], {fact.triple: made}, "Ada") == 1
+    (decided,), _ = decisions(connection)
+    assert [(each.decision, each.reason) for each in decided.quotes] == [("", ""), ("rejected", "negated")]
+    assert [each.annotator for each in decided_quotes(connection)] == ["Bo"]
 
 
 def test_undo_takes_back_one_decision_after_the_other(connection: Connection, ada: Annotator) -> None:
@@ -80,7 +119,7 @@ def test_the_same_decision_made_again_a_little_later_is_no_second_step(connectio
 
 def test_a_withdrawal_can_be_undone(connection: Connection, ada: Annotator) -> None:
     decide(connection, ada, make_decided(), "key 1")
-    withdraw(connection, ada, FACT, "key 2")
+    withdraw(connection, ada, [FACT], "key 2")
     assert decisions(connection)[0] == []
     undo(connection, ada, SCOPE, "key 3")
     assert decision_on(connection, FACT) == make_decided()
@@ -119,7 +158,7 @@ def test_decisions_since_an_event_are_listed_once_with_the_current_state(
     ((event, decision),) = decided_since(connection).values()
     assert decision == "rejected"
     assert decided_since(connection, event) == {}
-    withdraw(connection, ada, FACT, "key 3")
+    withdraw(connection, ada, [FACT], "key 3")
     assert [decision for _, decision in decided_since(connection, event).values()] == [""]
     assert list(decided_since(connection, event)) == [FACT]
 

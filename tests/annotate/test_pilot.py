@@ -1,10 +1,13 @@
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sayso.annotate import marking as work
 from sayso.annotate.assignment import claim, hold, is_held, next_fact
-from sayso.annotate.marks import each_mark
+from sayso.annotate.marks import each_mark, save_marks
 from sayso.annotate.people import annotator_named
 from sayso.annotate.pilot import (
     choose_pilot,
@@ -15,8 +18,8 @@ from sayso.annotate.pilot import (
     pilot_result,
     set_pilot,
 )
-from sayso.annotate.store import Connection
-from sayso.records import Triple
+from sayso.annotate.store import AnnotationDatabase, Connection
+from sayso.records import Mark, Triple
 from toy_workbench import NUM_PAIRS, make_store
 
 FACTS = [Triple(f"h{number}", relation, "t") for relation in ("a", "b") for number in range(3)]
@@ -104,6 +107,42 @@ def test_finished_work_still_counts_when_the_round_changes(connection: Connectio
         set_pilot(connection, ada, facts, ANSWERS, f"round {number}")
         assert len(list(each_mark(connection))) == 2
     assert next_fact(connection, annotator_named(connection, "Ben"), FACTS, None) == FACTS[0]
+
+
+_STEPS = st.one_of(
+    st.tuples(st.just("round"), st.integers(0, len(FACTS)), st.just("")),
+    st.tuples(st.sampled_from(["finish", "open", "import"]), st.integers(0, len(FACTS) - 1), st.sampled_from("AB")),
+)
+
+
+@given(st.lists(_STEPS, max_size=14))
+def test_finished_work_counts_whatever_round_follows(steps: list[tuple[str, int, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        database = AnnotationDatabase(Path(folder) / "marks.db")
+        with database.writing() as connection:
+            counted: set[tuple[str, Triple]] = set()
+            for number, (what, place, name) in enumerate(steps):
+                take_step(connection, what, place, name or "A", number)
+                now = {(each.annotator, each.fact) for each in each_mark(connection)}
+                assert counted <= now, f"{what} made finished work vanish"
+                counted = now
+        database.close()
+
+
+def take_step(connection: Connection, what: str, place: int, name: str, number: int) -> None:
+    """Start another pilot round, or let someone open, finish or import a fact."""
+    person, fact = annotator_named(connection, name), FACTS[place % len(FACTS)]
+    if what == "round":
+        taken = facts_in_work(connection)
+        set_pilot(connection, person, [each for each in FACTS if each not in taken][:place], ANSWERS, f"{number}")
+    elif what == "open":
+        next_fact(connection, person, FACTS, None)
+    elif what == "import":
+        save_marks(connection, [Mark(fact.head_id, fact.tail_id, fact.relation, "yes", "rationale", name)])
+    elif not work.work_of(connection, person.id, fact).is_submitted:
+        hold(connection, person, fact)
+        work.mark(connection, person, fact, BOTH, f"mark {number}")
+        work.submit(connection, person, fact, list(BOTH), f"submit {number}")
 
 
 def test_work_begun_in_a_round_that_ends_counts_once_it_is_finished(connection: Connection) -> None:

@@ -35,7 +35,7 @@ def test_the_mouse_does_everything(workbench: Running, sign_in) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("undo (unlimited)")
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Submit").click()
-    page.wait_for_selector("text=withdraws the submission")
+    page.wait_for_selector("text=reopens the fact")
     before = page.url
     page.get_by_role("button", name="Next").click()
     page.wait_for_url(lambda url: url != before)
@@ -65,7 +65,7 @@ def test_keys_pressed_before_an_undo_is_answered_count_after_it(workbench: Runni
     expect(page.locator('li[data-label="irrelevant"]')).to_have_count(1)
     assert labels(page) == ["rationale", "rationale", "irrelevant"]
     press(page, "zIsr")
-    page.wait_for_selector("text=withdraws the submission")
+    page.wait_for_selector("text=reopens the fact")
     assert labels(page) == ["rationale", "rationale", "irrelevant"]
 
 
@@ -161,7 +161,7 @@ def test_pages_fit_400_pixels_whatever_people_write(workbench: Running, sign_in)
         page.locator("#comment").fill("x" * 2_000)
         page.locator("#comment").blur()
         press(page, "s")
-        page.wait_for_selector("text=withdraws the submission")
+        page.wait_for_selector("text=reopens the fact")
     page.goto(f"{workbench.url}/annotate/guideline")
     page.locator("summary").click()
     page.locator("#text").fill("y" * 2_000)
@@ -179,7 +179,7 @@ def test_a_person_with_a_narrow_screen_marks_and_submits(workbench: Running, sig
     for place in range(3):
         page.locator("#sentences > li").nth(place).get_by_role("button", name="irrelevant").tap()
     page.get_by_role("button", name="Submit").tap()
-    page.wait_for_selector("text=withdraws the submission")
+    page.wait_for_selector("text=reopens the fact")
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
@@ -211,11 +211,11 @@ def test_a_refused_mark_is_reported_and_not_shown(workbench: Running, sign_in) -
     other = page.context.new_page()
     open_fact(other, workbench.url, 0)
     press(other, "rrrs")
-    other.wait_for_selector("text=withdraws the submission")
+    other.wait_for_selector("text=reopens the fact")
     press(page, "i")
-    expect(page.get_by_role("alert")).to_contain_text("you have already submitted this fact")
+    expect(page.get_by_role("alert")).to_contain_text("submitted the fact. This page now shows that")
     assert labels(page) == ["rationale"] * 3
-    sign_in.complaints[:] = [each for each in sign_in.complaints if "400 (Bad Request)" not in each]
+    sign_in.complaints[:] = [each for each in sign_in.complaints if "409 (Conflict)" not in each]
 
 
 def test_what_is_pressed_while_a_disputed_fact_is_left_settles_nothing_on_it(workbench: Running, sign_in) -> None:
@@ -224,7 +224,7 @@ def test_what_is_pressed_while_a_disputed_fact_is_left_settles_nothing_on_it(wor
         for bag in (0, 1):
             open_fact(page, workbench.url, bag)
             press(page, f"{keys}s")
-            page.wait_for_selector("text=withdraws the submission")
+            page.wait_for_selector("text=reopens the fact")
     ada.goto(f"{workbench.url}/agreement/fact?bag=0&relation=capital")
     ada.route("**/agreement/fact?bag=1&**", held_up)
     press(ada, "inu")

@@ -1,6 +1,7 @@
 """Predictions, Try and Decisions in a real browser, by keyboard, with a trained run."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,17 +106,60 @@ def test_a_point_of_the_curve_leads_to_its_facts_by_keyboard(page: Page) -> None
     expect(page.locator("a.point").last).to_have_attribute("aria-current", "true")
 
 
+def test_every_point_of_the_curve_opens_its_own_facts_and_shows_its_values(page: Page) -> None:
+    page.goto("/predictions/run/curve")
+    points = page.locator("a.point")
+    dots = page.locator("a.point .dot").evaluate_all(
+        """dots => dots.map((dot) => {
+             const { x, y, width, height } = dot.getBoundingClientRect();
+             const hit = document.elementFromPoint(x + width / 2, y + height / 2).closest("a");
+             return hit === dot.closest("a") && [x + width / 2, y + height / 2];
+           })"""
+    )
+    assert len(dots) > 2
+    assert all(dots), "another point lies over its dot"
+    for number, (x, y) in enumerate(dots):
+        page.mouse.move(x, y)
+        expect(page.locator(".values:visible")).to_have_text(points.nth(number).get_attribute("aria-label"))
+    page.mouse.move(0, 0)
+    expect(page.locator(".values:visible")).to_have_count(0)
+    press(page, "ArrowRight")
+    press(page, "ArrowRight")
+    expect(page.locator(".values:visible")).to_have_text(points.nth(1).get_attribute("aria-label"))
+    for number, (x, y) in enumerate(dots):
+        page.goto("/predictions/run/curve")
+        page.mouse.click(x, y)
+        expect(points.nth(number)).to_have_attribute("aria-current", "true")
+        num_facts = int(
+            re.search(r": ([\d,]+) fact", points.nth(number).get_attribute("aria-label"))[1].replace(",", "")
+        )
+        expect(page.locator("table.facts a.open")).to_have_count(num_facts)
+
+
+@pytest.mark.parametrize("colours", ["none", "active"])
+def test_words_for_and_against_differ_by_more_than_colour(page: Page, colours: str) -> None:
+    page.emulate_media(forced_colors=colours)
+    open_fact(page, "relation=capital")
+    lines = {
+        kind: page.locator(f".legend .word.{kind}").evaluate("word => getComputedStyle(word).textDecorationStyle")
+        for kind in ("for", "against")
+    }
+    assert lines == {"for": "solid", "against": "wavy"}
+
+
 def test_decisions_are_made_undone_listed_and_downloaded(page: Page) -> None:
     open_fact(page, "relation=born")
     page.get_by_label("Reason").fill("it is <b>told</b>")
     page.get_by_label("Reason").blur()
     press(page, "x")
+    expect(page.locator(".toast")).to_contain_text("rejected")
+    press(page, "p")
     expect(page.locator(".decide .badge")).to_have_text("rejected")
     press(page, "a")
-    expect(page.locator(".decide .badge")).to_have_text("accepted")
     press(page, "z")
     expect(page.locator(".decide .badge")).to_have_text("rejected")
     press(page, "a")
+    press(page, "p")
     expect(page.locator(".decide .badge")).to_have_text("accepted")
     page.reload()
     expect(page.locator(".decide .reason")).to_have_text("it is <b>told</b>")
@@ -139,7 +183,6 @@ def test_a_decision_that_takes_its_time_belongs_to_the_fact_it_was_made_on(page:
 
     page.route("**/api/decisions", held_up)
     press(page, "a")
-    press(page, "n")
     expect(page.locator(".crumbs .number")).to_contain_text("2 of ")
     expect(page.locator(".decide .badge")).to_have_count(0)
     press(page, "p")
@@ -149,12 +192,18 @@ def test_a_decision_that_takes_its_time_belongs_to_the_fact_it_was_made_on(page:
     expect(page.locator(".decide .badge")).to_have_count(0)
 
 
-def test_the_return_key_after_a_reason_decides_nothing(page: Page) -> None:
+def test_escape_leaves_the_reason_box_and_enter_rejects_with_the_reason(page: Page) -> None:
     open_fact(page, "relation=capital")
-    page.get_by_label("Reason").fill("not so")
-    page.get_by_label("Reason").press("Enter")
-    expect(page.get_by_label("Reason")).to_have_value("not so")
-    page.reload()
+    reason = page.get_by_label("Reason")
+    reason.fill("not so")
+    reason.press("Escape")
+    expect(reason).not_to_be_focused()
+    expect(page.locator(".decide .badge")).to_have_count(0)
+    reason.press("Enter")
+    press(page, "p")
+    expect(page.locator(".decide .badge")).to_have_text("rejected")
+    expect(page.locator(".decide .reason")).to_have_text("not so")
+    press(page, "z")
     expect(page.locator(".decide .badge")).to_have_count(0)
 
 
@@ -175,6 +224,13 @@ def test_own_sentences_are_marked_and_asked_about_by_keyboard(page: Page) -> Non
     expect(page.locator(".preview .missing").first).to_contain_text("the tail is not named here")
     page.get_by_role("button", name="Run the model").press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("'Paris' does not appear in")
+    page.get_by_role("textbox", name="Tail").fill("Port Town1")
+    page.get_by_role("textbox", name="Sentences").fill("ada_1 was born in Port Town1.\nada_1 sings.")
+    page.get_by_role("button", name="Run the model").press("Enter")
+    expect(page.locator("#answer .notice")).to_have_text(
+        "Left out: sentence 2: 'Port Town1' does not appear in “ada_1 sings.”."
+    )
+    expect(page.locator("#answer .evidence").first).to_be_visible()
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +249,7 @@ def test_hostile_text_stays_text_and_inside_the_page(browser: Browser, hostile: 
         expect(page.get_by_role("heading", level=1)).to_contain_text("<i>land</i>")
         expect(page.locator(".read").filter(has_text="<script>alert(1)</script>")).to_have_count(1)
         press(page, "a")
-        expect(page.locator(".decide .badge")).to_have_text("accepted")
+        expect(page.locator(".toast")).to_contain_text("accepted")
         compared = fact.replace("/predictions/one/fact?", "/compare?left=one&right=two&")
         for address in (
             "/predictions/one?q=land%3C",

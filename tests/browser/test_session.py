@@ -83,7 +83,7 @@ def submit_by_keyboard(page: Page) -> None:
     page.keyboard.type("first of all")
     page.keyboard.press("Escape")
     page.keyboard.press("s")
-    page.wait_for_selector("text=withdraws the submission")
+    page.wait_for_selector("text=reopens the fact")
     assert page.locator("meter").count() == 3
     expect(page.locator("#wrong")).to_be_checked()
     here = fact_of(page)

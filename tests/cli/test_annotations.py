@@ -21,7 +21,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = sayso("annotations", "import", folder / "marks.jsonl", "--db", folder / "marks.db")
     assert result.returncode == 0, result.stderr
     assert result.stdout == "4 marks by 2 annotators on 1 facts\n"
-    assert "next: sayso serve" in result.stderr
+    assert "to see them: sayso serve --data STORE --db " in result.stderr
     return folder / "marks.db"
 
 
@@ -98,7 +98,7 @@ def test_the_command_offers_every_format() -> None:
 def test_an_export_has_one_mark_per_sentence_by_default(database: Path, tmp_path: Path) -> None:
     result = sayso("annotations", "export", tmp_path / "out.jsonl", "--db", database)
     assert result.stdout == "2 marks\n"
-    assert f"next: sayso evaluate RUN --data STORE --marks {tmp_path / 'out.jsonl'}" in result.stderr
+    assert f"sayso evaluate RUN --data STORE --marks {tmp_path / 'out.jsonl'}" in result.stderr
     labels = [json.loads(line)["label"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert labels == ["rationale", "unsure"]
 

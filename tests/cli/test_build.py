@@ -46,18 +46,95 @@ def test_a_corpus_is_built_counted_and_ready_for_check_and_prepare(tmp_path: Pat
         "facts with an entity that has no name: 1 (first: ana /born nobody)",
     ):
         assert line in result.stderr
-    named = f"--relations {out}/relations.jsonl --types {out}/types.json"
     assert result.stderr.splitlines()[-3:] == [
-        f"next: sayso check {out}/train {named}",
-        f"next: sayso vectors train {out}/train --out words.bin",
-        f"next: sayso prepare --train {out}/train {named} --vectors words.bin --out STORE",
+        f"next: sayso check {out}",
+        f"next: sayso vectors train {out} --out words.bin",
+        f"next: sayso prepare --train {out} --vectors words.bin --out store",
     ]
-    words = (out / "train", "--relations", out / "relations.jsonl", "--types", out / "types.json")
-    checked = sayso("check", *words, "--json")
-    assert (checked.returncode, json.loads(checked.stdout)["sentences"]) == (0, 6)
-    store = tmp_path / "store"
-    assert sayso("prepare", "--train", *words, "--out", store, "--validation", 0).returncode == 0
-    assert json.loads((store / "manifest.json").read_text())["inputs"]["train"]["sha256"] != "not a plain file"
+    tables = ("--relations", out / "relations.jsonl", "--types", out / "types.json")
+    by_folder, by_file = (
+        json.loads(sayso("check", *words, "--json").stdout) for words in ((out,), (out / "train", *tables))
+    )
+    assert by_folder == by_file
+    assert (by_folder["sentences"], by_folder["relations"], by_folder["untyped_entities"]) == (6, 0, 1)
+    stores = []
+    for words in ((out,), (out / "train", *tables)):
+        stores.append(tmp_path / f"store {len(stores)}")
+        assert sayso("prepare", "--train", *words, "--out", stores[-1], "--validation", 0).returncode == 0
+    first, second = (json.loads((store / "manifest.json").read_text()) for store in stores)
+    assert first["inputs"] == second["inputs"], "the folder stands for its sentences and tables"
+    assert first["inputs"]["train"]["sha256"] != "not a plain file"
+
+
+def test_without_a_names_file_the_ids_are_the_names(tmp_path: Path) -> None:
+    (tmp_path / "kb").write_text("Ana_Diaz\t/born\tRome\n")
+    (tmp_path / "types").write_text("Ana_Diaz\t/person\nBo\t/person\n")
+    (tmp_path / "docs.txt").write_text("Ana Diaz was born in Rome. Ana Diaz met Bo.")
+    words = ("build", "--documents", tmp_path / "docs.txt", "--kb", tmp_path / "kb", "--out", tmp_path / "out")
+    result = sayso(*words, "--types", tmp_path / "types")
+    assert result.returncode == 0, result.stderr
+    lines = [json.loads(line) for path in tmp_path.glob("out/*/0*.jsonl") for line in path.read_text().splitlines()]
+    assert {line["head"]["id"] for line in lines} == {"Ana_Diaz", "Rome", "Bo"}
+    assert {line["head"]["name"] for line in lines} == {"Ana Diaz", "Rome", "Bo"}
+    assert "names: 3 for 3 entities, 0 ambiguous" in result.stderr
+    names = tmp_path / "names"
+    names.write_text("Rome\tRome\n")
+    changed = sayso(*words, "--types", tmp_path / "types", "--names", names, "--append")
+    assert "--names has changed since this corpus was built" in changed.stderr
+    assert "--types has changed since this corpus was built" in sayso(*words, "--append").stderr
+    (tmp_path / "kb").write_text("Q1\t/born\tQ2\n")
+    refused = sayso(*words, "--overwrite")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    assert "kb: 2 of 2 entity ids, such as 'Q1', are not names: give the names of the entities with --names" in (
+        refused.stderr
+    )
+
+
+SCRIPTS = {
+    "Greek": ("Ἄννα", "Σμύρνη", "Η Ἄννα γεννήθηκε στη Σμύρνη."),
+    "Russian": ("Анна", "Москва", "Анна родилась в городе Москва."),
+    "Arabic": ("آنا", "القاهرة", "ولدت آنا في القاهرة ."),
+    "Chinese": ("安娜", "北京", "安娜出生于北京。"),
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_names_in_another_script_are_found_where_words_are_separated(tmp_path: Path, script: str) -> None:
+    head, tail, text = SCRIPTS[script]
+    (tmp_path / "kb").write_text(f"{head}\t/born\t{tail}\n")
+    (tmp_path / "docs.txt").write_text(text)
+    words = ("--documents", tmp_path / "docs.txt", "--kb", tmp_path / "kb", "--out", tmp_path / "out")
+    result = sayso("build", *words, "--json")
+    assert result.returncode == 0, result.stderr
+    num_lines = json.loads(result.stdout)["counts"]["lines with a relation"]
+    assert (num_lines == 0) == (script == "Chinese")
+    told = sayso("build", *words, "--overwrite").stderr
+    assert ("names in a script without spaces between words: 2, " in told) == (script == "Chinese")
+
+
+def test_a_document_twice_a_huge_one_and_an_endless_sentence_are_counted_and_named(
+    tmp_path: Path, tables: list[object]
+) -> None:
+    docs = articles(tmp_path / "docs")
+    (docs / "huge.txt").write_bytes(b"Ana Diaz met Bo. " * (50 * 2**20 // 17))
+    (docs / "endless.txt").write_text("Ana Diaz met Bo and " * 20_000)
+    result = sayso("build", "--documents", docs, *tables, "--out", tmp_path / "out", "--max-bad", 0.5)
+    assert result.returncode == 0, result.stderr
+    assert "documents left out: 1: larger than max_document_mb" in result.stderr
+    assert f"{docs}/huge.txt: larger than max_document_mb (32 MB)" in result.stderr
+    assert "tokens (--max-tokens); most in: endless.txt (4)" in result.stderr
+    lines = tmp_path / "docs.jsonl"
+    lines.write_text('{"id": "a", "text": "Ana left."}\n{"id": "a", "text": "Bo left."}\n')
+    result = sayso("build", "--documents", lines, *tables, "--out", tmp_path / "two")
+    assert result.returncode == 0, result.stderr
+    assert "documents: 1 skipped because their ids already exist with different text: a" in result.stderr
+
+
+def test_facts_in_place_of_types_are_refused(tmp_path: Path, tables: list[object]) -> None:
+    docs = articles(tmp_path / "docs")
+    result = sayso("build", "--documents", docs, *tables[:4], "--types", tmp_path / "kb", "--out", tmp_path / "out")
+    assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
+    assert "kb: contains facts, not types: '/born' is a relation" in result.stderr
 
 
 def test_a_corpus_without_labelled_pairs_is_reported(tmp_path: Path, tables: list[object]) -> None:
@@ -152,6 +229,32 @@ def test_unreadable_documents_are_left_out_and_reported(tmp_path: Path, tables: 
         "2: the gzip file is truncated or damaged",
     ):
         assert f"documents left out: {reason}" in result.stderr
+
+
+def test_doubtful_links_and_names_that_cannot_be_found_are_reported(tmp_path: Path, tables: list[object]) -> None:
+    with (tmp_path / "names").open("a") as file:
+        file.write("beijing\t北京\n")
+    (tmp_path / "doc.txt").write_text("Ana Diaz University honours Bo. Bo left Rome.")
+    result = sayso("build", "--documents", tmp_path / "doc.txt", *tables, "--out", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    for line in (
+        "names in a script without spaces between words: 1, found only where the text sets them apart (first: 北京)",
+        "doubtful links: 1 of 4 names, dropped (--doubtful), listed in doubtful/; most frequent: part of",
+    ):
+        assert line in result.stderr
+
+
+def test_pdf_and_huge_documents_are_one_line(tmp_path: Path, tables: list[object]) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
+    (tmp_path / "b.txt").write_bytes(b"a " * 2**19 + b"b")
+    for name, reason in (
+        ("a.pdf", "a PDF file: convert it to text first"),
+        ("b.txt", "larger than max_document_mb (1 MB)"),
+    ):
+        command = ("build", "--documents", tmp_path / name, *tables, "--out", tmp_path / "out", "--max-document-mb", 1)
+        result = sayso(*command)
+        assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
+        assert f"no usable documents (first: {tmp_path / name}: {reason}" in result.stderr
 
 
 def test_a_damaged_gzip_file_as_documents_is_one_line(tmp_path: Path, tables: list[object]) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from command import choices, sayso
-from sayso.annotate.decisions import decide
+from sayso.annotate.decisions import decide, decide_quote
 from sayso.annotate.people import annotator_named
 from sayso.annotate.store import AnnotationDatabase
 from sayso.cli.decisions import export
-from sayso.facts.export import FORMS
-from toy_facts import make_decided, make_extracted
+from sayso.facts.export import FORMS, QUOTE_FORMS
+from toy_facts import make_decided, make_decided_quote, make_extracted
 
 
 @pytest.fixture
@@ -72,7 +72,29 @@ def test_no_file_is_written_if_no_fact_can_be(database: Path, tmp_path: Path) ->
 
 
 def test_the_command_offers_every_format() -> None:
-    assert choices(export, "form") == list(FORMS)
+    assert choices(export, "form") == [*FORMS, *QUOTE_FORMS]
+
+
+def test_decisions_on_quotes_have_two_formats_of_their_own(database: Path, tmp_path: Path) -> None:
+    quotes, exceptions = tmp_path / "quotes.csv", tmp_path / "exceptions.tsv"
+    none = sayso("decisions", "export", quotes, "--db", database, "--format", "quotes")
+    assert (none.returncode, "no sentence is decided on yet" in none.stderr) == (2, True)
+    opened = AnnotationDatabase(database)
+    with opened.writing() as connection:
+        decide_quote(connection, annotator_named(connection, "Ada"), make_decided_quote(), "key 3")
+    done = sayso("decisions", "export", quotes, "--db", database, "--format", "quotes", "--json")
+    assert json.loads(done.stdout) == {"written": str(quotes), "format": "quotes", "num_quotes": 1}
+    assert quotes.read_text().splitlines()[1].endswith(",rejected,negated")
+    none = sayso("decisions", "export", exceptions, "--db", database, "--format", "exceptions")
+    assert (none.returncode, "no sentence is rejected for a wrong entity yet" in none.stderr) == (2, True)
+    assert not exceptions.exists()
+    with opened.writing() as connection:
+        wrong = make_decided_quote(reason="wrong entity (head)")
+        decide_quote(connection, annotator_named(connection, "Ada"), wrong, "key 4")
+    opened.close()
+    done = sayso("decisions", "export", exceptions, "--db", database, "--format", "exceptions")
+    assert (done.stdout, exceptions.read_text()) == ("1 exceptions\n", "nyt/7\t120\t155\tQ1030\n")
+    assert f"--exceptions {exceptions} to sayso build" in done.stderr
 
 
 def test_the_default_is_json_ld_of_the_accepted(database: Path, tmp_path: Path) -> None:

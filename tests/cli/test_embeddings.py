@@ -29,7 +29,7 @@ def test_train_writes_vectors_and_names_the_next_command(tmp_path):
     assert read_word_vectors(out).matrix.shape[1] == 4
     assert "20 distinct sentences" in result.stdout
     assert "epoch 5 of 5" in result.stderr
-    following = f"sayso prepare --train {tmp_path}/train.txt --vectors {out} --out STORE"
+    following = f"sayso prepare --train {tmp_path}/train.txt --vectors {out} --out store"
     assert f"wrote {out}\nnext: {following}\n" in result.stderr
 
 
@@ -48,7 +48,7 @@ def test_the_next_command_names_the_tables_beside_the_sentences(tmp_path, manife
         vectors, ["train", str(corpus(tmp_path)), "--out", str(out), "--width", "4", "--seed", "1"]
     )
     named = tables.format(tmp_path)
-    assert f"next: sayso prepare --train {tmp_path}/train.txt {named} --vectors {out} --out STORE\n" in result.stderr
+    assert f"next: sayso prepare --train {tmp_path}/train.txt {named} --vectors {out} --out store\n" in result.stderr
 
 
 def test_figures_are_printed_as_json(tmp_path):
@@ -94,7 +94,7 @@ def test_train_writes_a_vector_for_each_entity_and_prints_the_rank(tmp_path, tri
     assert len(ids) == 33
     assert matrix.shape == (33, 4)
     assert "33 entities; filtered MRR 0." in result.stdout
-    assert f"wrote {tmp_path / 'e.bin'}\nnext: sayso prepare" in result.stderr
+    assert f"to use them, add --entity-vectors {tmp_path / 'e.bin'} to `sayso prepare`" in result.stderr
     assert "no --exclude" in result.stderr
 
 

@@ -13,7 +13,7 @@ from sayso.extract.settings import ExtractInputs
 from sayso.library import load
 from sayso.records import Bag, Sentence, Source
 from toy_evaluation import evaluation_lines, make_marked_store
-from toy_run import make_run, toy_config
+from toy_run import NUM_PAIRS, make_run, toy_config
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +24,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(store: Path) -> Path:
     return make_run(toy_config("type"), store, store.parent / "run")
+
+
+ONE = ("--method", "attention", "--relation", "capital")
 
 
 def explain(*arguments: object):
@@ -44,6 +47,16 @@ def test_a_pair_is_found_by_name_or_id_and_its_sentences_are_ranked(run: Path, s
     assert set(by_id["evidence"][0]["scores"]) == set(EXPLAINERS)
     assert "/location/city" in by_id["evidence"][0]["seen"]
     assert len(by_id["evidence"][0]["word_scores"]) == len(by_id["evidence"][0]["seen"])
+
+
+def test_a_pair_is_found_in_whichever_part_has_it(run: Path, store: Path) -> None:
+    found = {}
+    for head, tail in ((f"l{number}", f"t{number}") for number in range(NUM_PAIRS)):
+        (one,) = json.loads(explain(run, "--head", head, "--tail", tail, "--data", store, "--json", *ONE).stdout)
+        found[head] = one["is_label"]
+    assert set(found.values()) == {True}, "every pair is in training or validation"
+    with pytest.raises(UserError, match="the test part has no bag"):
+        explain(run, "--head", "l1", "--tail", "t1", "--data", store, "--part", "test", *ONE)
 
 
 def test_the_text_has_the_probability_the_support_and_what_the_model_saw(run: Path, store: Path) -> None:
@@ -112,7 +125,11 @@ def test_the_page_shows_the_sentences_and_needs_no_other_files(run: Path, store:
     [
         (["--head", "nobody", "--tail", "xt1"], "no entity has the id or name 'nobody'"),
         (["--head", "xt1", "--tail", "xl1"], "it has the pair the other way round: swap head and tail$"),
-        (["--head", "xl1", "--tail", "xt2"], "the test part has no bag with head 'xl1' and tail 'xt2'"),
+        (["--head", "xl1", "--tail", "xt2"], "no part has a bag with head 'xl1' and tail 'xt2'"),
+        (
+            ["--head", "xl1", "--tail", "xt2", "--part", "test"],
+            "the test part has no bag with head 'xl1' and tail 'xt2'",
+        ),
         (
             ["--head", "xl1", "--tail", "xt1", "--relation", "/made/up"],
             "relation '/made/up' is not one of the model's 2 relations",

@@ -39,7 +39,9 @@ def test_facts_are_shown_written_and_counted(run: Path, corpus: Path, tmp_path: 
     assert columns.split() == ["head", "relation", "tail", "probability", "status", "first", "evidence"]
     assert first.split()[0].startswith("north_land")
     assert "18 sentences of 6 pairs; 6 pairs predicted now, 0 repeated sentences left out" in result.stderr
-    assert f"wrote {out / 'facts.jsonl'}\nnext: sayso serve --data STORE --facts {out}\n" in result.stderr
+    assert (
+        f"wrote {out / 'facts.jsonl'}\nnext: sayso serve --data {run.parent / 'store'} --facts {out}\n" in result.stderr
+    )
     assert len((out / "facts.jsonl").read_text().splitlines()) == 12
 
 
@@ -118,6 +120,16 @@ def test_a_corpus_that_is_half_built_is_refused(run: Path, corpus: Path, tmp_pat
     (tmp_path / "built" / "manifest.json").write_text('{"made_by": "sayso build", "is_finished": false}')
     with pytest.raises(UserError, match="built: `sayso build` was interrupted here: finish it with --append first"):
         extract(run, tmp_path / "built", "--out", tmp_path / "facts")
+
+
+def test_a_corpus_that_was_built_without_types_is_read(run: Path, corpus: Path, tmp_path: Path) -> None:
+    built = tmp_path / "built"
+    (built / "train").mkdir(parents=True)
+    corpus.rename(built / "train" / "000000.jsonl")
+    (built / "manifest.json").write_text('{"made_by": "sayso build", "is_finished": true, "types": {"given": 0}}')
+    (built / "types.json").write_text("{}")
+    (built / "kb.tsv").write_text("l0\tcapital\tt0\n")
+    assert extract(run, built, "--out", tmp_path / "facts").exit_code == 0
 
 
 def test_options_that_exclude_each_other_are_an_error(run: Path, corpus: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_a_store_is_made_and_the_next_step_named(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert "validation          4     4" in result.stdout
     # A config that the store can be trained with: it has no types.
-    assert f"wrote {out}\nnext: sayso train cnns_att --data '{out}' --out RUN\n" in result.stderr
+    assert f"wrote {out}\nnext: sayso train cnns_att --data '{out}' --out run\n" in result.stderr
     assert json.loads((out / "manifest.json").read_text())["parts"]["train"]["bags"] == 36
 
 

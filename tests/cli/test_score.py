@@ -37,7 +37,7 @@ def test_facts_are_scored_against_withheld_ones_and_precision_is_called_a_lower_
         in (lines)
     )
     assert "facts left out: 1 known (see --only)" in done.stderr
-    assert f"next: sayso serve --data STORE --facts {folder}" in done.stderr
+    assert f"to review the facts: sayso serve --data STORE --facts {folder}" in done.stderr
 
 
 def test_json_has_every_figure_with_its_denominator(folder: Path, withheld: Path) -> None:

@@ -1,3 +1,4 @@
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from sayso.cli.serve import _refuse_odd_links
 from sayso.errors import BadInputError
 from sayso.serve.server import ServeSettings
 from sayso.serve.workbench import Workbench
+from toy_run import make_run, toy_config
+from toy_run import make_store as make_trained_store
 from toy_workbench import make_store
 
 
@@ -34,6 +37,8 @@ def test_a_public_host_requires_annotators(store: Path, tmp_path: Path) -> None:
         (["--annotator", "Ada"], "--annotator is for annotators on other machines"),
         (["--lead", " "], "a name must have 1 to 60"),
         (["--new-links"], "--new-links is for annotators on other machines"),
+        (["--documents", "nowhere"], "nowhere: no such file"),
+        (["--reasons", "nowhere.txt"], "nowhere.txt: no such file"),
         (["--facts", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
         (["--facts", "/"], "/: there is no facts.jsonl here"),
         (["--facts", __file__], "test_serve.py:1: not a fact written by `sayso extract --format jsonl`"),
@@ -54,6 +59,32 @@ def test_a_run_without_predictions_is_answered_with_the_command_that_makes_them(
             Workbench(replace(settings, part=part))
         command = f"sayso evaluate '{tmp_path / 'my run'}' --data {store}{option}"
         assert str(refused.value) == f"{tmp_path / 'my run'}: no predictions yet; create them with: {command}"
+
+
+def test_the_predictions_of_a_run_are_computed_before_they_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = make_trained_store(tmp_path)
+    run = make_run(toy_config("type"), data, tmp_path / "my run")
+    opened: list[str] = []
+    monkeypatch.setattr(
+        "sayso.serve.server.run", lambda app, socket: (opened.append(app.state.workbench), socket.close())
+    )
+    words = ["serve", "--data", data, "--run", run, "--db", tmp_path / "a.db", "--port", 0]
+
+    def part_shown(*more: object) -> tuple[str, str]:
+        result = CliRunner().invoke(app, [*map(str, words), *map(str, more)], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return opened[-1].settings.part, result.stderr
+
+    part, told = part_shown()
+    assert part == "validation", "the store has no test part"
+    assert f"{run}: no predictions yet; computing those for the validation part" in told
+    assert len(opened[-1].predictions) == 1
+    assert "no predictions" not in part_shown()[1], "they are kept"
+    shutil.rmtree(run / "predictions")
+    assert part_shown("--part", "train")[0] == "train"
+    assert part_shown()[0] == "train", "the part of the predictions that are there"
 
 
 def test_leads_get_links_on_other_machines_and_are_named_locally(tmp_path: Path) -> None:

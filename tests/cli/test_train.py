@@ -66,7 +66,7 @@ def test_figures_go_to_stdout_and_one_line_per_epoch_to_stderr(
     )
     assert re.match(shown, lines[0])
     run = tmp_path / "run"
-    following = f"next: sayso evaluate {run} --data {store} --part validation"
+    following = f"next: sayso evaluate {run} --data {store}"
     assert result.err.splitlines()[-2:] == [f"wrote {run}", following]
 
 
@@ -178,7 +178,7 @@ def test_a_config_is_taken_by_its_name_from_any_folder(sayso, store: Path, tmp_p
     assert result.code == 0, result.err
     assert result.out.startswith("CNNs+ATT, validation")
     assert "starts, at most 1 epoch\n" in result.err
-    following = f"sayso evaluate 'my run' --data {store} --part validation"
+    following = f"sayso evaluate 'my run' --data {store}"
     assert result.err.splitlines()[-1] == f"next: {following}", "the store has no test part"
 
 

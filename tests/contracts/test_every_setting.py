@@ -18,7 +18,10 @@ from sayso.train.config import RunConfig
 
 SOURCE = Path(sayso.__file__).parent
 # What has no default, of the settings that have such fields.
-REQUIRED: dict[str, dict[str, Any]] = {"ServeSettings": {"data": Path("store"), "database": Path("marks.db")}}
+REQUIRED: dict[str, dict[str, Any]] = {
+    "ProjectSettings": {"documents": "articles", "kb": "kb.tsv"},
+    "ServeSettings": {"data": Path("store"), "database": Path("marks.db")},
+}
 
 
 def settings_classes() -> Iterator[type]:

@@ -23,7 +23,7 @@ from sayso.documents.document import Document, LeftOut
 from sayso.documents.markup import without_markup
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.errors import BadInputError, UserError
-from sayso.facts.fact import quote_of
+from sayso.facts.quote import quote_of
 from sayso.readers.read import Tally, read_sentences
 from sayso.readers.tables import read_entity_types, read_inventory, read_triples
 from sayso.records import Relation, Sentence, Triple
@@ -54,7 +54,8 @@ class World:
     ) -> dict[str, Any]:
         engine = settings.pop("engine", map)
         documents, f = self.documents(texts), self.folder
-        inputs = BuildInputs(documents=documents, kb=f / "kb.tsv", names=f / "names.tsv", types=f / "types.tsv")
+        tables = {"kb": f / "kb.tsv", "names": f / "names.tsv", "types": f / "types.tsv"}
+        inputs = BuildInputs(documents=documents, exceptions=settings.pop("exceptions", None), **tables)
         return build(inputs, BuildSettings(**settings), f / out, lambda *_: None, mode, engine=engine)
 
     def lines(self, out: str = "out") -> dict[str, str]:
@@ -100,6 +101,20 @@ def test_the_corpus_has_every_pair_once_with_what_the_knowledge_base_says(world:
     assert manifest["counts"]["sentences"] == 6
     assert {name for record in read_records(world.folder / "out") for name in record.counts} <= set(COUNTS)
     assert manifest["counts"]["lines with a relation"] == 4
+
+
+def test_a_link_that_reviewers_found_wrong_is_not_made_again(world: World) -> None:
+    start = TEXTS["two"].index("In Oslo")
+    path = world.folder / "exceptions.tsv"
+    path.write_text(f"two\t{start}\t{len(TEXTS['two'])}\tbo\none\t0\t26\tnobody\n")
+    manifest = world.build(TEXTS, na_share=1.0, exceptions=path)
+    found = {(s.text, *s.pair) for s in sentences(world.folder / "out" / "train")}
+    assert manifest["counts"]["links ruled out"] == 1
+    assert ("Bo Holt lives in Oslo .", "bo", "oslo") in found
+    assert ("In Oslo , Holt met Ana .", "oslo", "ana") in found
+    assert not any("bo" in pair for text, *pair in found if text.startswith("In Oslo"))
+    with pytest.raises(UserError, match="has changed since this corpus was built"):
+        world.build(TEXTS, mode="append", na_share=1.0)
 
 
 def test_the_tables_beside_the_sentences_are_those_of_every_other_command(world: World) -> None:
@@ -319,18 +334,29 @@ def test_one_build_at_a_time_writes_into_a_folder(world: World) -> None:
     world.build(TEXTS, engine=meanwhile)
 
 
-def test_ambiguous_names_are_skipped_or_decided_by_the_document(world: World) -> None:
+def test_ambiguous_names_are_skipped_or_decided_by_context(world: World) -> None:
     names = world.folder / "names.tsv"
     names.write_text(names.read_text() + "other\tCy Holt\tHolt\n")
-    skipped = world.build(TEXTS, "skip")
+    skipped = world.build(TEXTS, "skip", ambiguous="skip")
     assert skipped["ambiguous"] == {"Holt": 1}
     assert skipped["counts"]["ambiguous names resolved"] == 0
-    decided = world.build(TEXTS, "document", ambiguous="document")
+    decided = world.build(TEXTS, "context")
     assert decided["counts"]["ambiguous names resolved"] == 1
     assert decided["counts"]["sentences with pairs"] == skipped["counts"]["sentences with pairs"]
-    assert (
-        len(world.lines("document")["contexts"].splitlines()) == len(world.lines("skip")["contexts"].splitlines()) + 1
-    )
+    assert len(world.lines("context")["contexts"].splitlines()) == len(world.lines("skip")["contexts"].splitlines()) + 1
+
+
+def test_doubtful_links_are_counted_and_listed_and_dropped_unless_they_are_to_be_kept(world: World) -> None:
+    texts = {"a": "It rained. <b>Ana Diaz University</b> is in Rome.", "b": "Ana left Rome."}
+    dropped, kept = world.build(texts), world.build(texts, "kept", doubtful="keep")
+    for out, manifest in (("out", dropped), ("kept", kept)):
+        assert manifest["counts"]["doubtful links"] == 1
+        assert manifest["doubtful"] == {'part of "Ana Diaz University"': 1}
+        (line,) = (world.folder / out / "doubtful" / "000000.tsv").read_text().splitlines()
+        document, start, stop, *rest = line.split("\t")
+        assert rest == ["Ana Diaz", "ana", 'part of "Ana Diaz University"']
+        assert texts[document][int(start) : int(stop)] == "Ana Diaz"
+    assert dropped["counts"]["sentences with pairs"] + 1 == kept["counts"]["sentences with pairs"] == 2
 
 
 def test_missing_files_and_unusable_documents_are_reported(world: World) -> None:

@@ -35,7 +35,7 @@ def test_a_folder_is_read_in_order_of_paths_whatever_it_holds(tmp_path: Path) ->
     (tmp_path / "b.txt").write_text("Three.")
     (tmp_path / "a.HTML").write_text("<p>One.")
     (tmp_path / "c.txt.gz").write_bytes(gzip.compress(b"Four."))
-    (tmp_path / "notes.pdf").write_text("no")
+    (tmp_path / "notes.docx").write_text("no")
     (tmp_path / "._b.txt").write_text("what another system remembers about b.txt")
     heard: list[int] = []
     found = list(read_documents(tmp_path, BuildSettings(), heard.append))
@@ -48,8 +48,30 @@ def test_a_folder_is_read_in_order_of_paths_whatever_it_holds(tmp_path: Path) ->
     assert heard[-1] == size_of(tmp_path) > 0
     (passed_over,) = [item for item in found if isinstance(item, LeftOut)]
     assert passed_over == LeftOut(
-        str(tmp_path / "notes.pdf"), "does not end in .txt, .text, .html, .htm (or .gz)", is_fault=False
+        str(tmp_path / "notes.docx"), "does not end in .txt, .text, .html, .htm (or .gz)", is_fault=False
     )
+
+
+def test_pdf_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7 ...")
+    reason = "a PDF file: convert it to text first, for example with pdftotext"
+    assert reasons(tmp_path / "a.pdf") == [reason]
+    with pytest.raises(BadInputError, match=r"no documents; .*convert PDF files to text first"):
+        read(tmp_path)
+    (tmp_path / "b.txt").write_bytes(b"%PDF-1.7 ...")
+    assert reasons(tmp_path) == [reason, reason]
+
+
+def test_an_html_page_names_its_encoding(tmp_path: Path) -> None:
+    page = '<html><head><meta charset="windows-1251"></head><body>Москва</body></html>'
+    (tmp_path / "a.html").write_bytes(page.encode("windows-1251"))
+    (tmp_path / "b.html").write_bytes(
+        page.replace("windows-1251", "nonsense").replace("Москва", "Zürich").encode("cp1252")
+    )
+    first, second = (item for item in read(tmp_path) if isinstance(item, Document))
+    assert first.text == page
+    assert first.is_not_utf8
+    assert "Zürich" in second.text
 
 
 def test_a_file_that_is_gone_is_left_out_and_the_others_are_read(tmp_path: Path) -> None:
@@ -140,9 +162,9 @@ def test_a_gigantic_document_is_left_out_also_when_it_is_packed(tmp_path: Path) 
     (tmp_path / "a.txt").write_bytes(b"a" * (2**20 + 1))
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"a" * (2**20 + 1)))
     (tmp_path / "c.txt").write_bytes(b"a" * 2**20)
-    assert reasons(tmp_path, max_document_mb=1) == ["larger than 1 MB"] * 2
+    assert reasons(tmp_path, max_document_mb=1) == ["larger than max_document_mb (1 MB)"] * 2
     (tmp_path / "d.jsonl").write_text(json.dumps({"id": "a", "text": "a" * 2**20}))
-    assert reasons(tmp_path / "d.jsonl", max_document_mb=1) == ["larger than 1 MB"]
+    assert reasons(tmp_path / "d.jsonl", max_document_mb=1) == ["larger than max_document_mb (1 MB)"]
     assert not reasons(tmp_path / "d.jsonl", max_document_mb=2)
 
 

@@ -85,6 +85,21 @@ def test_common_words_and_single_letters_are_passed_over_and_counted() -> None:
 
 
 words = st.sampled_from(["Ana", "Bo", "Rome", "rome", "ANA", "of"])
+
+
+def test_names_that_texts_do_not_write_as_separate_words_are_counted() -> None:
+    gazetteer = Gazetteer(
+        {"beijing": ("北京", "Beijing"), "bangkok": ("กรุงเทพ",), "seoul": ("서울",), "cairo": ("القاهرة",)}
+    )
+    assert gazetteer.unspaced.counts == {"in a script without spaces between words": 2}
+    assert [gazetteer.entity_ids_of(name) for name in ("北京", "서울", "القاهرة")] == [
+        ("beijing",),
+        ("seoul",),
+        ("cairo",),
+    ]
+    assert not gazetteer.find("我住在北京市")
+
+
 phrases = st.lists(words, min_size=1, max_size=3).map(" ".join)
 
 

@@ -21,7 +21,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
     inputs = BuildInputs(
         documents=raw / "documents.jsonl", kb=raw / "kb.tsv", names=raw / "names.tsv", types=raw / "types.json"
     )
-    return folder, build(inputs, BuildSettings(ambiguous="document"), folder / "corpus", lambda *_: None)
+    return folder, build(inputs, BuildSettings(), folder / "corpus", lambda *_: None)
 
 
 def built(folder: Path) -> dict[Place, list[str]]:

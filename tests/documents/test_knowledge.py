@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.documents.knowledge import Aligner, Knowledge, read_knowledge, read_names
+from sayso.documents.knowledge import Aligner, Knowledge, names_of_ids, read_exceptions, read_knowledge, read_names
 from sayso.errors import BadInputError
 from sayso.seeding import pair_number
 
@@ -29,6 +29,20 @@ def test_without_an_inventory_the_relations_are_those_of_the_facts(tmp_path: Pat
     assert list(knowledge.facts) == [("a", "b"), ("b", "c")]
 
 
+def test_exceptions_rule_out_an_entity_between_two_offsets(tmp_path: Path) -> None:
+    path = tmp_path / "exceptions.tsv"
+    path.write_text("doc\t10\t20\ta\ndoc\t15\t40\tb\n")
+    exceptions = read_exceptions(path)
+    assert exceptions.allowed("doc", 10, 12, ("a", "b")) == ("b",)
+    assert exceptions.allowed("doc", 15, 20, ("a", "b")) == ()
+    assert exceptions.allowed("doc", 9, 12, ("a", "b")) == ("a", "b")
+    assert exceptions.allowed("other", 10, 12, ("a",)) == ("a",)
+    for line, reason in (("doc\t1\ta", "expected 4 columns"), ("doc\t9\t9\ta", "not the offsets of a span")):
+        path.write_text(f"doc\t10\t20\ta\n{line}\n")
+        with pytest.raises(BadInputError, match=rf"exceptions\.tsv:2: .*{reason}"):
+            read_exceptions(path)
+
+
 def test_what_is_odd_is_counted_and_named(tmp_path: Path) -> None:
     facts = "a\t/x\tb\na\t/x\tb\na\t/x\ta\na\tNA\tb\na\t/q\tb\na\t/x\tnobody\n"
     knowledge = read(tmp_path, facts, "name\n/x\n")
@@ -41,6 +55,29 @@ def test_what_is_odd_is_counted_and_named(tmp_path: Path) -> None:
     }
     assert knowledge.oddities.shown["with an entity that has no name"] == ["a /x nobody"]
     assert set(knowledge.facts) == {("a", "b"), ("a", "nobody")}
+
+
+def test_two_objects_of_a_functional_relation_are_counted_and_stay(tmp_path: Path) -> None:
+    facts = "a\t/x\tb\na\t/x\tc\nb\t/x\tc\na\t/y\tb\na\t/y\tc\n"
+    knowledge = read(tmp_path, facts, "name\tfunctional\n/x\ttrue\n/y\tfalse\n")
+    kind = "with several objects in a functional relation"
+    assert knowledge.oddities.counts == {kind: 1}
+    assert knowledge.oddities.shown == {kind: ["a /x: b, c"]}
+    assert knowledge.num_facts == 5
+
+
+def test_ids_are_names_unless_most_are_codes() -> None:
+    ids = ["Albert_Einstein", "Ulm", "Ulm", "Σμύρνη", "北京", "Дом_у", "U2", "1984"]
+    assert names_of_ids(ids, Path("kb.tsv")) == {
+        **{each: (each,) for each in ids},
+        "Albert_Einstein": ("Albert Einstein",),
+        "Дом_у": ("Дом у",),
+    }
+    for codes in (["Q42", "Q7"], ["/m/0abc", "m.07"], ["w.00230", "http://x.org/1"], ["Q1", "Q2", "Rome"]):
+        with pytest.raises(
+            BadInputError, match=r"kb.tsv: 2 of \d entity ids, such as .*, are not names: give the names"
+        ):
+            names_of_ids(codes, Path("kb.tsv"))
 
 
 def test_a_relation_with_a_tab_is_a_line_with_too_many_columns(tmp_path: Path) -> None:

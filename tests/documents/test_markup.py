@@ -14,6 +14,10 @@ pieces = st.sampled_from(
         "&#39;",
         "a < b",
         "<br/>",
+        "<nav>",
+        "</nav>",
+        "<html>",
+        "<x-y>",
         " ",
         "<script>if (a<b) c</script>",
         "é",
@@ -29,6 +33,31 @@ def test_tags_go_and_blocks_end_paragraphs() -> None:
 
 def test_comments_scripts_and_styles_go_with_what_is_in_them() -> None:
     assert without_markup("a<!-- <b>no</b> -->b<script>var x='<p>';</script>c<style>p{}</style>d").text == "abcd"
+
+
+def test_navigation_goes_with_what_is_in_it_also_if_nested() -> None:
+    text = "a<nav><ul><li>Home</li><nav>x</nav></ul></nav>b<button>Go</button>c<noscript>on</noscript>d"
+    assert without_markup(text).text.split() == ["a", "b", "c", "d"]
+    assert without_markup("a<nav>b</p> c").text.split() == ["a", "b", "c"], "never closed"
+    assert without_markup("a</nav>b<nav>c").text.split() == ["a", "b", "c"]
+
+
+def test_a_value_may_hold_what_ends_a_tag() -> None:
+    assert without_markup("""<a title="x > y" href='<p>'>Oslo</a> <p class=it's>Rome</p>""").text.split() == [
+        "Oslo",
+        "Rome",
+    ]
+
+
+def test_a_whole_page_has_no_tags_left() -> None:
+    body = "<my-card id='1'>Ana</my-card><unknown>x</unknown> 1 < 2"
+    for start in ("<!DOCTYPE html>", "<html>", "<?xml version='1.0'?>\n<!-- a page -->\n<html lang='en'>"):
+        assert without_markup(start + body).text.split() == ["Anax", "1", "<", "2"]
+
+
+def test_markup_that_is_never_closed_takes_time_in_proportion_to_the_text() -> None:
+    for piece in ("<nav>", '<a title="', "<p ' ", "<!-", "</nav>", "&amp", "<script"):
+        without_markup(piece * 40_000)
 
 
 def test_references_mean_their_characters() -> None:

@@ -7,7 +7,7 @@ from sayso.documents.gazetteer import Gazetteer
 from sayso.documents.link import Linker
 from sayso.documents.markup import without_markup
 from sayso.documents.mention import DocumentReader, MentioningSentence, cut_at, spans_of, spelling, tokens_with_starts
-from sayso.facts.fact import quote_of
+from sayso.facts.quote import quote_of
 from sayso.records import Sentence, Source, Span, as_written
 from sayso.tokens import tokenise
 
@@ -15,7 +15,7 @@ NAMES = {"ana": ("Ana Diaz", "Ana"), "rome": ("Rome",), "oslo": ("Oslo",), "x": 
 
 
 def reader(max_tokens: int = 50) -> DocumentReader:
-    return DocumentReader(Gazetteer(NAMES).find, Linker("skip"), NAMES, max_tokens)
+    return DocumentReader(Gazetteer(NAMES).find, Linker(NAMES), NAMES, max_tokens)
 
 
 def read(text: str, *mentions: GivenMention) -> list[MentioningSentence]:
@@ -46,7 +46,8 @@ def test_a_sentence_whose_only_other_name_is_ambiguous_gives_nothing_and_is_coun
 
 
 def test_the_rest_of_a_name_that_nobody_knows_is_not_resolved() -> None:
-    one = DocumentReader(Gazetteer(NAMES | {"x": ("Bo Holt", "Holt")}).find, Linker("document"), NAMES, 50)
+    names = NAMES | {"x": ("Bo Holt", "Holt")}
+    one = DocumentReader(Gazetteer(names).find, Linker(names), names, 50)
     text = "Bo Holt sings. Cy Holt left Rome. Holt loves Oslo."
     (sentence,) = one.sentences(Document("d", text))
     assert [entity.mention.entity_id for entity in sentence.entities] == ["x", "oslo"]
@@ -82,7 +83,7 @@ def test_a_name_beside_a_hyphen_is_a_token_of_its_own() -> None:
         "In Rome's  old town,\n“Ana’s\u00a0here,” they don’t say.",
         "The Rome-based Ana/Oslo show, at 9:30...",
         "Tokenised already : Ana 's off to Rome , he 's here .",
-        "ROME: Ana D'Arc—and Oslo’s—won.",
+        "ROME: Ana, D'Arc—and Oslo’s—won.",
     ],
 )
 def test_a_sentence_is_written_as_the_document_writes_it(text: str) -> None:
@@ -110,6 +111,13 @@ def test_a_long_document_gives_what_its_parts_give() -> None:
     found = read(text)
     assert len(text) > 200_000
     assert [text[s.source.start : s.source.stop] for s in found] == text.split("\n\n")
+
+
+@pytest.mark.parametrize("piece", ["Ana left Rome and Holt, ", "Holt ", "the word ", "Rome", '<a title="'])
+def test_a_sentence_without_end_is_counted_in_time_proportional_to_its_length(piece: str) -> None:
+    one = reader()
+    assert not list(one.sentences(Document("d", piece * (250_000 // len(piece)))))
+    assert one.counts["sentences too long"] == (3 if "Ana" in piece else 0)
 
 
 texts = st.text(st.sampled_from("ab.,'’s()\" \n-T"), max_size=40) | st.text(max_size=20)

@@ -18,7 +18,7 @@ def test_nearly_every_mention_of_fb_nyt_is_found_again_in_its_bare_text() -> Non
             names.setdefault(mention.entity_id, {})[mention.name] = None
         wanted.setdefault(sentence_key(sentence.text), set()).add(sentence.pair)
     table = {entity_id: tuple(found) for entity_id, found in names.items()}
-    reader = DocumentReader(Gazetteer(table, "ignore").find, Linker("skip"), table, 300)
+    reader = DocumentReader(Gazetteer(table, "ignore").find, Linker(table), table, 300)
     num_found = num_wanted = 0
     for text, pairs in wanted.items():
         for sentence in reader.sentences(Document("d", text)):

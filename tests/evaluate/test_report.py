@@ -9,9 +9,12 @@ from resealed import rewrite
 from sayso.errors import BadInputError, UserError
 from sayso.evaluate.evaluation import Evaluation, prediction_columns
 from sayso.evaluate.figures import run_figures
-from sayso.evaluate.report import make_report, write_report
+from sayso.evaluate.report import _curve, _drawn, make_report, write_report
+from sayso.explain.faithfulness import sigmoid
 from sayso.explain.trained_run import open_runs
 from sayso.facts import html
+from sayso.metrics.precision_recall import drawn_curve
+from sayso.serve.predictions.table import PredictionTable, make_curve
 from sayso.store.marks import SentenceMarks, marks_of_store
 from sayso.store.predictions import Predictions, write_predictions
 from sayso.store.store import Store
@@ -53,6 +56,20 @@ def test_points_go_down_in_probability_and_up_in_recall(
     assert [point[0] for point in points] == sorted(point[0] for point in points)
     assert [point[2] for point in points] == sorted((point[2] for point in points), reverse=True)
     assert points[-1][0] == 1.0
+
+
+def test_the_workbench_draws_the_curve_of_the_report(
+    evaluations: list[Evaluation], store: Store, tmp_path: Path
+) -> None:
+    for run in evaluations:
+        write_predictions(tmp_path / run.subject.name, prediction_columns(run))
+        table = PredictionTable(Predictions(tmp_path / run.subject.name))
+        threshold = run.settings.threshold
+        drawn = make_curve(table, threshold, num_unread=run.subject.num_facts_unread).line
+        whole = _curve(run)
+        is_there = sigmoid(whole.threshold) >= threshold
+        assert drawn == drawn_curve(whole)[: is_there.sum()]
+        assert (_drawn("run", whole).x[: len(drawn)], len(drawn)) == ([recall for recall, _ in drawn], is_there.sum())
 
 
 def test_the_page_loads_nothing_and_escapes_text_from_the_corpus(

@@ -49,6 +49,20 @@ def test_facts_come_with_ranked_quotes_support_and_provenance(run: Path, store: 
     assert fact.data_fingerprint == manifest["fingerprint"]
 
 
+def test_quotes_have_the_probability_from_the_sentence_alone_and_the_mentions(run: Path, tmp_path: Path) -> None:
+    facts = facts_of(run, write(tmp_path / "c.jsonl", sentences(range(3))), tmp_path / "out")
+    given = {sentence.text: sentence for sentence in sentences(range(3))}
+    for fact in facts:
+        for quote in fact.quotes:
+            sentence = given[quote.sentence]
+            alone = load(run).predict_corpus([sentence], threshold=0.0)
+            (expected,) = (each.probability for each in alone if each.relation == fact.relation)
+            assert quote.alone == pytest.approx(expected, abs=1e-5)
+            for spans, mention in ((quote.head_spans, sentence.head), (quote.tail_spans, sentence.tail)):
+                named = [quote.sentence[start:stop] for start, stop in spans]
+                assert named == [" ".join(sentence.tokens[start:stop]) for start, stop in mention.spans]
+
+
 def test_quotes_are_found_in_the_documents_that_the_corpus_was_built_from(run: Path, tmp_path: Path) -> None:
     documents = {
         "one": "Hello.\n\nPort Town1 (the  capital),\nNorth Land1’s port, isn't far. It's there.",

@@ -149,7 +149,7 @@ def test_the_text_says_what_the_prediction_rests_on_and_not_what_is_true(
 
 def test_a_probability_just_below_the_threshold_is_shown_with_enough_digits() -> None:
     found = support_sentence(Support("not_predicted", 0, 0.0, 0.0, 0.0), 0.4996, 0.5, 2)
-    assert found == "Not predicted (0.4996 is below the threshold 0.5)."
+    assert found == "Not predicted (0.4996 is below 0.5)."
 
 
 def test_an_unknown_threshold_is_not_named() -> None:

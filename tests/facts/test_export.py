@@ -8,10 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.errors import BadInputError
-from sayso.facts.export import FORMS, bare, csv_table, decision_lines, quick_statements, read_ids, shielded, triple_line
-from sayso.facts.fact import Quote
+from sayso.facts.export import (
+    FORMS,
+    QUOTE_FORMS,
+    bare,
+    csv_table,
+    decision_lines,
+    quick_statements,
+    read_ids,
+    shielded,
+    triple_line,
+)
+from sayso.facts.quote import Quote
+from sayso.readers.tables import SentenceDecision, read_decisions
 from sayso.records import Source
-from toy_facts import PLAIN, TOLD, make_decided, make_extracted
+from toy_facts import PLAIN, TOLD, make_decided, make_decided_quote, make_extracted
 
 
 def test_a_line_for_each_quote_with_its_document_and_words() -> None:
@@ -43,6 +54,54 @@ def test_the_table_is_checked(tmp_path: Path) -> None:
     path.write_text("capital\tP36\ncapital\n")
     with pytest.raises(BadInputError, match=r"ids\.tsv:2: expected an id and a Wikidata id"):
         read_ids(path)
+
+
+REJECTED = TOLD._replace(decision="rejected", reason="negated */ x")
+
+
+def test_a_rejected_quote_is_no_evidence_and_its_reason_is_in_the_file() -> None:
+    fact = make_decided(relation="P36", quotes=(REJECTED, PLAIN))
+    (line,) = quick_statements(fact).splitlines()
+    assert "Windhoek is Namibia" not in line
+    assert line.endswith(", rejected quotes: negated  x */")
+    told, plain = rows_of(csv_table([fact]))
+    assert (told["quote_decision"], told["quote_reason"]) == ("rejected", REJECTED.reason)
+    assert (plain["quote_decision"], plain["quote_reason"]) == ("", "")
+    (item,) = json.loads(FORMS["jsonld"].write([fact]))["first"]["items"]
+    assert len(item["target"]) == 1
+    (rejected,) = item["sayso:rejectedQuote"]
+    assert rejected["sayso:reason"] == REJECTED.reason
+    assert rejected["selector"]["refinedBy"]["exact"] == REJECTED.exact
+    (about,) = json.loads(decision_lines([fact]))["quotes"]
+    place = {"id": "nyt/7", "start": 120, "stop": 155}
+    assert about == {"decision": "rejected", "reason": REJECTED.reason, "sentence": TOLD.sentence, "document": place}
+
+
+def test_decisions_with_quotes_are_read_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.jsonl"
+    path.write_text(decision_lines([make_decided(quotes=(REJECTED,))]))
+    (decision,) = read_decisions(path)
+    assert (decision.fact, decision.decision) == (make_decided().triple, "accepted")
+    assert decision.quotes == (SentenceDecision(REJECTED.sentence, "rejected", REJECTED.reason),)
+    path.write_text(path.read_text().replace('"decision": "rejected"', '"decision": "perhaps"'))
+    with pytest.raises(BadInputError, match=r"decisions\.jsonl:1: 'decision' is 'perhaps'"):
+        list(read_decisions(path))
+
+
+def test_every_decision_on_a_quote_is_a_row_and_wrong_entities_are_exceptions() -> None:
+    made = [
+        make_decided_quote(),
+        make_decided_quote(decision="accepted", reason="", quote=PLAIN),
+        make_decided_quote(reason="wrong entity (head)"),
+        make_decided_quote(reason="wrong entity (head)", relation="other"),
+        make_decided_quote(reason="wrong entity (tail)"),
+        make_decided_quote(reason="wrong entity (tail)", quote=PLAIN),
+    ]
+    rows = rows_of(QUOTE_FORMS["quotes"].write(made))
+    assert [row["quote_decision"] for row in rows] == ["rejected", "accepted", *["rejected"] * 4]
+    assert (rows[0]["quote_reason"], rows[0]["annotator"], rows[0]["start"]) == ("negated", "Ada", "120")
+    # The quote without a document has no place to correct.
+    assert QUOTE_FORMS["exceptions"].write(made) == "nyt/7\t120\t155\tQ1030\nnyt/7\t120\t155\tQ3935\n"
 
 
 INJECTED = "Q1\tP36\tQ2\nQ1030"

@@ -4,14 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.facts.fact import DecidedFact, ExtractedFact, Quote, quote_of
+from sayso.facts.fact import DecidedFact, ExtractedFact
+from sayso.facts.quote import Quote, quote_of
 from sayso.records import SUPPORT_LABELS, Mention, Sentence, Source, Span, Support
 from toy_facts import make_decided, make_extracted
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NOTHING = st.just(())
 SOURCES = st.none() | st.builds(Source, TEXT, st.integers(0, 10**9), st.integers(0, 10**9), NOTHING, NOTHING)
-QUOTES = st.builds(Quote, TEXT, TEXT, TEXT, st.integers(1, 99), st.floats(-9, 9), TEXT, SOURCES)
+UNKNOWN = (NOTHING, NOTHING, st.none(), st.just(""), st.just(""))
+QUOTES = st.builds(Quote, TEXT, TEXT, TEXT, st.integers(1, 99), st.floats(-9, 9), TEXT, SOURCES, *UNKNOWN)
 
 
 @given(quotes=st.lists(QUOTES, max_size=3), reason=TEXT, name=TEXT, probability=st.floats(0, 1))

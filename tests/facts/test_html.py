@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from sayso.errors import UserError
 from sayso.facts import html
 from sayso.facts.explanation import Evidence, Explanation
-from sayso.facts.html import styled_sentence, styled_words
+from sayso.facts.fact import Quote
+from sayso.facts.html import plain_text, stated, styled_quote, styled_sentence, styled_words
 from sayso.records import Sentence, Support
 
 
@@ -87,6 +88,52 @@ def test_no_word_is_lost_and_shades_follow_the_scores(pairs: list[tuple[str, flo
         assert 0 <= part.strength <= 1
         assert part.kind in ("", "for" if score > 0 else "against")
         assert bool(part.kind) == (part.strength > 0.1)
+
+
+def test_brackets_are_shown_as_documents_write_them() -> None:
+    tokens = ["h", "-lrb-", "t", "-rrb-", "$", "-LSB-", "6", "-RSB-", "."]
+    sentence = {"tokens": tokens, "head_spans": [[0, 1]], "tail_spans": [[2, 3]], "source": None}
+    parts = list(styled_sentence(sentence))
+    assert "".join(part.gap + part.text for part in parts) == "h (t) $ [6] ."
+    assert [part.text for part in parts if part.kind] == ["h", "t"]
+
+
+@pytest.mark.parametrize(
+    ("definition", "says"),
+    [
+        ("The tail, a city, is the capital of the head, a country.", "t o is the capital of H"),
+        ("the head, a country, team or person, belongs to the tail, an organisation", "H belongs to t o"),
+        ("The tail is the capital of the head. Not of the head alone.", "t o is the capital of H"),
+        ("The head, a person, lives or has lived in the tail, a city.", "H lives or has lived in t o"),
+        ("the head’s capital", "H — capital → t o"),
+        ("Where the head of the head is the tail.", "H — capital → t o"),
+        ("The seat of government.", "H — capital → t o"),
+        ("The head " + "very " * 40 + "is the tail.", "H — capital → t o"),
+        ("", "H — capital → t o"),
+    ],
+)
+def test_a_fact_is_a_sentence_if_the_definition_names_both_sides_once(definition: str, says: str) -> None:
+    parts = stated("H", "/location/country/capital", "t_o", definition)
+    assert plain_text(parts) == says
+    assert {(part.text, part.kind) for part in parts if part.kind} == {("H", "head"), ("t_o", "tail")}
+
+
+@given(st.text(max_size=40), st.text("ab._ (", max_size=9), st.text("ab._ (", max_size=9), st.text(max_size=60))
+def test_names_and_definitions_of_any_form_are_shown(relation: str, head: str, tail: str, definition: str) -> None:
+    assert isinstance(plain_text(stated(head, relation, tail, f"The head is the tail {definition}")), str)
+    text = f"{head} and {tail}"
+    parts = styled_quote(Quote(definition, text, "", 1, 1.0, "", None), head, tail)
+    shown = "".join(each.gap + each.text for each in parts)
+    assert "".join(shown.split()) == "".join((definition + text).split()).replace("-lrb-", "(")
+
+
+def test_a_quote_has_its_names_and_brackets() -> None:
+    quote = Quote("On -lrb- today -rrb- ", "El Paso , Texas", " .", 1, 1.0, "", None)
+    parts = styled_quote(quote, "texas", "el_paso")
+    assert "".join(part.gap + part.text for part in parts) == "On (today) El Paso , Texas ."
+    assert [(part.text, part.kind) for part in parts if part.kind] == [("El Paso", "tail"), ("Texas", "head")]
+    parts = styled_quote(quote, "the Lone Star State", "el_paso")
+    assert [(part.text, part.kind) for part in parts if part.kind] == [("El Paso , Texas", "exact")]
 
 
 def test_words_without_scores_are_one_stretch() -> None:

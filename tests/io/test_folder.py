@@ -217,7 +217,7 @@ def test_a_built_corpus_in_place_of_a_store_names_the_command_that_makes_one_of_
         Store(corpus)
     assert str(refusal.value) == (
         f"{corpus}: this is a corpus written by `sayso build`, not a store: make a store from it with `sayso prepare"
-        f" --train {corpus}/train --relations {corpus}/relations.jsonl --types {corpus}/types.json --out STORE`"
+        f" --train {corpus} --out STORE`"
     )
 
 
@@ -250,4 +250,4 @@ def test_a_command_in_the_line_can_be_pasted_where_the_folder_has_a_space(tmp_pa
     folder = tmp_path / "my corpus"
     folder.mkdir()
     (folder / "manifest.json").write_text('{"made_by": "sayso build"}')
-    assert f"`sayso prepare --train '{folder}/train' --relations '{folder}/" in str(wrong_folder(folder, "store"))
+    assert f"`sayso prepare --train '{folder}' --out STORE`" in str(wrong_folder(folder, "store"))

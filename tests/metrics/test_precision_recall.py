@@ -13,6 +13,7 @@ from sayso.metrics.precision_recall import (
     average_precision,
     compare_curves,
     curve_estimates,
+    drawn_curve,
     max_f1,
     precision_at,
     precision_recall_curve,
@@ -203,3 +204,20 @@ def test_models_scored_on_other_bags_are_refused() -> None:
 def test_scores_that_do_not_fit_the_labels_are_refused(scores) -> None:
     with pytest.raises(ValueError):
         sort_scores(scores, np.ones((2, 1)))
+
+
+@given(scored, st.integers(2, 9))
+def test_a_drawn_curve_keeps_its_ends_and_only_has_points_of_the_curve(
+    pairs: list[tuple[float, bool]], most: int
+) -> None:
+    scores, labels = map(np.array, zip(*pairs, strict=True))
+    curve = precision_recall_curve(scores, labels)
+    points = list(zip(curve.recall.tolist(), curve.precision.tolist(), strict=True))
+    drawn = drawn_curve(curve, most)
+    if not labels.any():
+        assert drawn == []
+        return
+    assert (drawn[0], drawn[-1]) == (points[0], points[-1])
+    assert len(drawn) <= most
+    assert set(drawn) <= set(points)
+    assert [recall for recall, _ in drawn] == sorted(recall for recall, _ in drawn)

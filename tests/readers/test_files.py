@@ -35,12 +35,17 @@ def test_size_and_hash_are_those_of_the_files_together(tmp_path: Path) -> None:
     assert sha256_of(Path("-")) == "not a plain file"
 
 
-def test_the_folder_of_a_built_corpus_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
+def test_the_files_of_a_built_corpus_are_those_of_its_parts_and_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="this folder contains no files"):
         files_of(tmp_path)
-    (tmp_path / "train").mkdir()
-    with pytest.raises(BadInputError, match="this folder contains a built corpus; use its sentences"):
+    (tmp_path / "kb.tsv").touch()
+    for part in ("train", "rest"):
+        (tmp_path / part).mkdir()
+    with pytest.raises(BadInputError, match="this folder contains no files"):
         files_of(tmp_path)
+    for name in ("rest/0", "rest/.1.partial", "train/1", "train/0"):
+        (tmp_path / name).touch()
+    assert files_of(tmp_path) == [tmp_path / name for name in ("train/0", "train/1", "rest/0")]
 
 
 def written(folder: Path, data: bytes) -> Path:

@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sayso.annotate.store import AnnotationDatabase
-from sayso.serve.responses import FOLDER
+from sayso.serve.responses import FOLDER, STATIC_URL
 from sayso.serve.server import ServeSettings, make_links
 from toy_workbench import Person, open_client
 
@@ -108,6 +108,18 @@ def test_a_path_does_not_leave_the_static_folder(client: TestClient) -> None:
         answer = client.get(f"/static/{path}")
         assert answer.status_code == 404
         assert "import" not in answer.text
+
+
+def test_browsers_keep_static_files_until_one_of_them_changes(client: TestClient) -> None:
+    page = client.get("/sign-in").text
+    (url,) = set(re.findall(r'href="(/static/[^"]*base\.css)"', page))
+    assert url == f"{STATIC_URL}base.css"
+    kept = client.get(url)
+    assert kept.headers["cache-control"] == "public, max-age=31536000, immutable"
+    checked = client.get("/static/base.css")
+    assert checked.headers["cache-control"] == "no-cache"
+    assert checked.content == kept.content
+    assert client.get("/static/0123456789ab/base.css").status_code == 404
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_the_file_is_complete_so_that_no_default_decides(path: Path) -> None:
 def test_the_file_is_named_after_its_variant(path: Path) -> None:
     variant = load_config(path).variant
     assert (
-        path.stem in ("baseline", "recommended", "recommended_marks")
+        path.stem in ("baseline", "recommended", "recommended_cnn", "recommended_marks")
         or variant.lower() == variant_of(path.stem).lower()
     )
     assert path.read_text().startswith(f"# {variant}:")

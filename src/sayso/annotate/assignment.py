@@ -98,7 +98,7 @@ def neighbour(
 ) -> Triple | None:
     """Return the annotator's fact `distance` places after (before, if negative) this one that `has_fact` accepts."""
     rows = connection.execute(f"{_CLAIMED} ORDER BY claim.id", (annotator.id,))
-    row = [each for each in itertools.starmap(Triple, rows) if has_fact(each)]
+    row = [each for each in itertools.starmap(Triple, rows) if each == fact or has_fact(each)]
     if fact not in row:
         return row[-1] if row and distance < 0 else None
     place = row.index(fact) + distance
@@ -153,12 +153,13 @@ def next_fact(
     after: Triple | None,
     has_fact: HasFact = accept_all,
 ) -> Triple | None:
-    """Return the fact after this one, assigning it if necessary; None if nothing is left.
+    """Return the next open fact after this one, assigning it if necessary; None if nothing is left.
 
-    First come the annotator's assigned facts, in order, then the rest of the pilot round, then the queue, and finally
-    the facts they skipped. Only facts that `has_fact` accepts are returned.
+    First come the annotator's assigned facts that are not submitted, in order, then the rest of the pilot round, then
+    the queue, and finally the facts they skipped. Only facts that `has_fact` accepts are returned.
     """
-    following = neighbour(connection, annotator, after, 1, has_fact) if after else None
+    still_open = set(open_facts(connection, annotator))
+    following = after and neighbour(connection, annotator, after, 1, lambda each: each in still_open and has_fact(each))
     if following:
         return following
     per_fact = read_settings(connection).annotators_per_fact

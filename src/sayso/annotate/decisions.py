@@ -5,7 +5,7 @@ counts for everyone, and the log keeps earlier ones.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -14,13 +14,16 @@ from sayso.annotate.people import AGREED, Annotator, annotator_named, now
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
 from sayso.facts.fact import DECISIONS, DecidedFact, Decision, ExtractedFact
+from sayso.facts.quote import DecidedQuote, Quote, with_decisions
 from sayso.readers.base import BadLineError
-from sayso.readers.tables import FactDecision
+from sayso.readers.tables import FactDecision, SentenceDecision
 from sayso.records import Triple
 from sayso.tokens import control_character
 
 SCOPE = "curate"
 DECISION = "decision"
+QUOTE = "quote"
+"""The kind of entries with a decision on one sentence of a fact."""
 DAMAGED = "damaged"
 """The state of a decision that cannot be read."""
 _STATE = (
@@ -56,15 +59,30 @@ def decide(connection: Connection, annotator: Annotator, decided: DecidedFact, k
 
     Raises `UserError`, saving nothing, if the decision could not be read back.
     """
-    fact, value = decided.triple, decided.to_json()
-    if isinstance(read := _read(fact, value), DamagedDecision):
+    decide_together(connection, annotator, [decided], key)
+
+
+def decide_together(connection: Connection, annotator: Annotator, decided: Iterable[DecidedFact], key: str) -> None:
+    """Save decisions on several facts as one step, which is undone as a whole; see `decide`."""
+    changes = [
+        Change(each.triple, WHOLE_FACT, DECISION, _checked(each)) for each in decided if _is_new(connection, each)
+    ]
+    record(connection, annotator, SCOPE, key, changes, owner=AGREED)
+
+
+def _checked(decided: DecidedFact) -> str:
+    """Return the decision as JSON; raise `UserError` if it could not be read back."""
+    value = decided.to_json()
+    if isinstance(read := _read(decided.triple, value), DamagedDecision):
         raise UserError(f"this decision cannot be saved: {read.reason}")
-    if found := control_character(*fact, decided.head_name, decided.tail_name, decided.annotator):
+    if found := control_character(*decided.triple, decided.head_name, decided.tail_name, decided.annotator):
         raise UserError(f"this decision cannot be saved: an id or name contains {found}")
-    before = decision_on(connection, fact)
-    if isinstance(before, DecidedFact) and replace(before, decided_at=decided.decided_at) == decided:
-        return
-    record(connection, annotator, SCOPE, key, [Change(fact, WHOLE_FACT, DECISION, value)], owner=AGREED)
+    return value
+
+
+def _is_new(connection: Connection, decided: DecidedFact) -> bool:
+    before = decision_on(connection, decided.triple)
+    return not isinstance(before, DecidedFact) or replace(before, decided_at=decided.decided_at) != decided
 
 
 def decide_on_extracted(
@@ -79,13 +97,85 @@ def decide_on_extracted(
             at, is_label = made.at or now(), fact.status == "known"
             decided = fact.decided(made.decision, annotator.name, at, made.reason, is_label)
             decide(connection, annotator, decided, uuid.uuid4().hex)
+            for quote, on_quote in _decided_quotes_of(fact, made):
+                about = {"annotator": annotator.name, "decided_at": at, "reason": on_quote.reason}
+                decide_quote(
+                    connection, annotator, fact.quote_decided(quote, on_quote.decision, **about), uuid.uuid4().hex
+                )
             num += 1
     return num
 
 
-def withdraw(connection: Connection, annotator: Annotator, fact: Triple, key: str) -> None:
-    """Delete the decision on a fact."""
-    record(connection, annotator, SCOPE, key, [Change(fact, WHOLE_FACT, DECISION, "")], owner=AGREED)
+def _decided_quotes_of(fact: ExtractedFact, made: FactDecision) -> Iterator[tuple[Quote, SentenceDecision]]:
+    on_sentences = {each.sentence: each for each in made.quotes}
+    return ((each, on_sentences[each.sentence]) for each in fact.quotes if each.sentence in on_sentences)
+
+
+def withdraw(connection: Connection, annotator: Annotator, facts: Iterable[Triple], key: str) -> None:
+    """Delete the decisions on facts, as one step."""
+    changes = [Change(fact, WHOLE_FACT, DECISION, "") for fact in facts]
+    record(connection, annotator, SCOPE, key, changes, owner=AGREED)
+
+
+def decide_quote(connection: Connection, annotator: Annotator, decided: DecidedQuote, key: str) -> None:
+    """Save a decision on one quote of a fact, replacing the previous one; repeating it has no effect."""
+    fact, sentence, value = decided.triple, decided.quote.sentence, decided.to_json()
+    try:
+        DecidedQuote.from_json(value)
+    except BadLineError as error:
+        raise UserError(f"this decision cannot be saved: {error}") from None
+    if found := control_character(*fact, decided.reason, decided.annotator):
+        raise UserError(f"this decision cannot be saved: an id or the reason contains {found}")
+    before = quote_decisions_on(connection, fact).get(sentence)
+    if before and replace(before, decided_at=decided.decided_at) == decided:
+        return
+    record(connection, annotator, SCOPE, key, [Change(fact, sentence, QUOTE, value)], owner=AGREED)
+
+
+def withdraw_quote(connection: Connection, annotator: Annotator, fact: Triple, sentence: str, key: str) -> None:
+    """Delete the decision on one quote of a fact."""
+    record(connection, annotator, SCOPE, key, [Change(fact, sentence, QUOTE, "")], owner=AGREED)
+
+
+def quote_decisions_on(connection: Connection, fact: Triple) -> dict[str, DecidedQuote]:
+    """Return the decisions on the quotes of a fact, by sentence; damaged ones are left out."""
+    found = entries(connection, f"entry.owner = ? AND kind = ? AND {IS_FACT}", AGREED, QUOTE, *fact)
+    return {each.sentence: decided for each in found if (decided := _read_quote(each.value))}
+
+
+def decided_quotes(connection: Connection) -> list[DecidedQuote]:
+    """Return all decisions on quotes, latest first; damaged ones are left out."""
+    rows = connection.execute(
+        "SELECT value FROM entry WHERE owner = ? AND kind = ? ORDER BY step DESC, fact, sentence", (AGREED, QUOTE)
+    )
+    return [decided for (value,) in rows if (decided := _read_quote(value))]
+
+
+def _read_quote(value: str) -> DecidedQuote | None:
+    try:
+        return DecidedQuote.from_json(value)
+    except BadLineError:
+        return None
+
+
+@dataclass(frozen=True)
+class ReasonCount:
+    """How many quotes were rejected for a reason (empty if none was given), and of how many facts."""
+
+    reason: str
+    num_quotes: int
+    num_facts: int
+
+
+def count_reasons(connection: Connection) -> list[ReasonCount]:
+    """Return the reasons for rejecting quotes, most frequent first."""
+    is_rejected = f"{_value_of('decision')} = 'rejected'"
+    rows = connection.execute(
+        f"SELECT coalesce({_value_of('reason')}, ''), count(*), count(DISTINCT fact) FROM entry"
+        f" WHERE owner = ? AND kind = ? AND {is_rejected} GROUP BY 1 ORDER BY 2 DESC, 1",
+        (AGREED, QUOTE),
+    )
+    return [ReasonCount(*row) for row in rows]
 
 
 def decision_on(connection: Connection, fact: Triple) -> DecidedFact | DamagedDecision | None:
@@ -115,7 +205,7 @@ def decisions(
 ) -> tuple[list[DecidedFact], list[DamagedDecision]]:
     """Return the matching decisions, latest first, starting at `first`; all of them if `num` is negative.
 
-    Damaged decisions are returned in a list of their own.
+    Their quotes have the decisions on them. Damaged decisions are returned in a list of their own.
     """
     where, values = _where(wanted)
     rows = connection.execute(
@@ -124,8 +214,13 @@ def decisions(
         (*values, num, first),
     )
     found = [_read(Triple(*fact), value) for value, *fact in rows]
-    readable = [each for each in found if isinstance(each, DecidedFact)]
+    readable = [_with_quotes(connection, each) for each in found if isinstance(each, DecidedFact)]
     return readable, [each for each in found if isinstance(each, DamagedDecision)]
+
+
+def _with_quotes(connection: Connection, decided: DecidedFact) -> DecidedFact:
+    on_quotes = quote_decisions_on(connection, decided.triple)
+    return replace(decided, quotes=with_decisions(decided.quotes, on_quotes)) if on_quotes else decided
 
 
 def _read(fact: Triple, value: str) -> DecidedFact | DamagedDecision:

@@ -110,6 +110,32 @@ def undo(
     return [Change(_fact(event), event["text"], event["kind"], event["value"]) for event in _events(connection, step)]
 
 
+def version_of(connection: Connection, owner: int, fact: Triple, key: str = "") -> int:
+    """Return the number of the last event in someone's work on a fact, 0 if there is none.
+
+    If the request with this key has already been handled, it is the last event of that request.
+    """
+    query = "SELECT max(event.id) FROM event JOIN fact ON fact.id = event.fact WHERE event.owner = ?"
+    done = f"{query} AND {IS_FACT} AND step = (SELECT id FROM step WHERE actor = event.owner AND key = ?)"
+    found = connection.execute(done, (owner, *fact, key)).fetchone()[0]
+    return found or connection.execute(f"{query} AND {IS_FACT}", (owner, *fact)).fetchone()[0] or 0
+
+
+def changes_since(connection: Connection, owner: int, fact: Triple, version: int, key: str) -> list[Change]:
+    """Return what has changed in someone's work on a fact since a version; nothing if the key has been used."""
+    if _find_step(connection, Annotator(owner, ""), key) is not None:
+        return []
+    events = connection.execute(
+        "SELECT coalesce(text, '') AS text, kind, value, before FROM event JOIN fact ON fact.id = event.fact"
+        f" LEFT JOIN sentence ON sentence.id = sentence WHERE event.owner = ? AND {IS_FACT} AND event.id > ?"
+        " ORDER BY event.id",
+        (owner, *fact, version),
+    ).fetchall()
+    before = {(text, kind): value for text, kind, _, value in reversed(events)}
+    after = {(text, kind): value for text, kind, value, _ in events}
+    return [Change(fact, *place, value) for place, value in after.items() if value != before[place]]
+
+
 def fact_number(connection: Connection, fact: Triple) -> int:
     """Return the database id of a fact, adding it if it is new."""
     row = connection.execute(f"SELECT id FROM fact WHERE {IS_FACT}", fact).fetchone()

@@ -4,26 +4,47 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sayso.annotate.log import IS_FACT, WHOLE_FACT, Change, HasFact, accept_all, entries, record, undo
+from sayso.annotate.log import (
+    IS_FACT,
+    WHOLE_FACT,
+    Change,
+    HasFact,
+    accept_all,
+    changes_since,
+    entries,
+    record,
+    undo,
+    version_of,
+)
 from sayso.annotate.people import Annotator
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
 from sayso.records import Triple
 
-SCOPE = "annotate"
+SCOPE, REOPENED = "annotate", "reopen"
 MARK: Final = "mark"
 COMMENT: Final = "comment"
 WRONG: Final = "wrong"
 SUBMITTED: Final = "submitted"
 LABELS = ("rationale", "irrelevant", "unsure")
 YES = "yes"
+_NUM_TOLD, _LENGTH_TOLD = 5, 200
+"""How many marks, and how much of a comment, the message about another tab repeats."""
+
+
+class StaleError(UserError):
+    """The fact has changed since the page was shown; nothing was saved."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """One annotator's work on a fact; `labels` maps sentence text to label."""
+    """One annotator's work on a fact; `labels` maps sentence text to label.
+
+    `version` changes with every change of it.
+    """
 
     labels: Mapping[str, str]
+    version: int = 0
     comment: str = ""
     is_wrong: bool = False
     is_submitted: bool = False
@@ -35,6 +56,7 @@ def work_of(connection: Connection, owner: int, fact: Triple) -> Work:
     values = {each.kind: each.value for each in found if each.sentence == WHOLE_FACT}
     return Work(
         labels={each.sentence: each.value for each in found if each.kind == MARK},
+        version=version_of(connection, owner, fact),
         comment=values.get(COMMENT, ""),
         is_wrong=WRONG in values,
         is_submitted=SUBMITTED in values,
@@ -80,13 +102,49 @@ def undo_last(
 ) -> list[Change]:
     """Undo the annotator's last step and return the restored values.
 
-    This is the last step on the fact `shown`. If it has none and is not submitted, it is the last step on any fact that
-    `has_fact` accepts; while a submitted fact is shown, steps on other facts are never undone.
+    If the fact `shown` is submitted, it is reopened, whatever was done last. Otherwise its last step is undone or, if
+    it has none, the last step on any fact that `has_fact` accepts.
     """
+    if shown and work_of(connection, annotator.id, shown).is_submitted:
+        change = Change(shown, WHOLE_FACT, SUBMITTED, "")
+        # Not a step of its own in the undo history: undoing it would submit the fact.
+        record(connection, annotator, REOPENED, key, [change])
+        return [change]
     changes = undo(connection, annotator, SCOPE, key, has_fact, shown) if shown else []
-    if not changes and shown and work_of(connection, annotator.id, shown).is_submitted:
-        raise UserError("nothing to undo on this fact: its marks were imported")
     return changes or undo(connection, annotator, SCOPE, key, has_fact)
+
+
+def refuse_stale(
+    connection: Connection, annotator: Annotator, fact: Triple, texts: Sequence[str], version: int | None, key: str
+) -> None:
+    """Raise `StaleError` if the annotator's work on the fact has changed since the version that their page shows."""
+    changes = [] if version is None else changes_since(connection, annotator.id, fact, version, key)
+    if not changes:
+        return
+    numbers = {text: number for number, text in enumerate(texts, 1)}
+    marked = [
+        f"marked sentence {number} as {each.value}" if each.value else f"unmarked sentence {number}"
+        for each in changes
+        if (number := numbers.get(each.sentence))
+    ]
+    if len(marked) > _NUM_TOLD:
+        marked = [f"changed the marks of {len(marked):,} sentences"]
+    done = [*marked, *(_told(each) for each in changes if each.sentence == WHOLE_FACT)]
+    told = f"In another tab or window you {', '.join(done)}."
+    raise StaleError(f"{told} This page now shows that; your last change here was not saved.")
+
+
+def _told(change: Change) -> str:
+    """Return what a change of the whole fact did, as the end of a sentence."""
+    match change.kind, change.value:
+        case (kind, "") if kind == COMMENT:
+            return "deleted the comment"
+        case (kind, text) if kind == COMMENT:
+            return f"wrote the comment “{text if len(text) <= _LENGTH_TOLD else f'{text[:_LENGTH_TOLD]}…'}”"
+        case (kind, value) if kind == WRONG:
+            return "reported the fact as wrong" if value else "withdrew the report that the fact is wrong"
+        case _:
+            return "submitted the fact" if change.value else "reopened the fact"
 
 
 def _set(connection: Connection, annotator: Annotator, fact: Triple, kind: str, value: str, key: str) -> None:

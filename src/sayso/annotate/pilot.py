@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sayso.annotate.log import Change, HasFact, accept_all, entries, fact_number, record
-from sayso.annotate.marking import MARK, work_of
+from sayso.annotate.marking import MARK, SUBMITTED, work_of
 from sayso.annotate.people import KNOWN, Annotator, annotators
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
@@ -51,7 +51,8 @@ class PilotChange:
     """The effect of resizing the pilot round: counts of facts, and of annotators (`num_people`).
 
     `num_people` annotators have already marked facts and get the added ones first. Removed facts that were submitted as
-    practice stay out of the queue; other removed facts return to it. Finished work still counts.
+    practice stay out of the queue; other removed facts return to it. `num_submitted` facts are finished, `num_outside`
+    of them outside the new round; `num_finished` of them count in agreement and exports, the others are practice.
     """
 
     num_before: int
@@ -61,6 +62,8 @@ class PilotChange:
     num_people: int
     num_back_in_queue: int
     num_practised: int
+    num_submitted: int
+    num_outside: int
     num_finished: int
 
 
@@ -112,6 +115,7 @@ def pilot_change(connection: Connection, facts: Collection[Triple], num_wanted: 
     owners = {row[0] for row in connection.execute("SELECT DISTINCT owner FROM entry WHERE kind = ?", (MARK,))}
     people = [person for person in annotators(connection) if person.id in owners]
     added, removed = after - before, before - after
+    submitted = {each.fact for each in entries(connection, "kind = ?", SUBMITTED)}
     return PilotChange(
         num_before=len(before),
         num_wanted=num_wanted,
@@ -122,6 +126,8 @@ def pilot_change(connection: Connection, facts: Collection[Triple], num_wanted: 
         ),
         num_back_in_queue=len(removed - kept_out),
         num_practised=len(removed & kept_out),
+        num_submitted=len(submitted),
+        num_outside=len(submitted - after),
         num_finished=connection.execute("SELECT count(DISTINCT fact) FROM finished").fetchone()[0],
     )
 

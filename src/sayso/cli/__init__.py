@@ -28,6 +28,7 @@ from sayso.cli.extract import extract
 from sayso.cli.invent import invent
 from sayso.cli.predict import predict
 from sayso.cli.prepare import prepare
+from sayso.cli.project import new, run
 from sayso.cli.reproduce import reproduce
 from sayso.cli.score import score
 from sayso.cli.serve import serve
@@ -57,9 +58,9 @@ class _Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raise `UserError` for a renamed option, with its new name."""
         given = f" {' '.join(args)} ".replace("=", " ")
-        for old, new in RENAMED.items():
+        for old, now in RENAMED.items():
             if f" {old} " in given:
-                raise UserError(f"{old} is now called {new}")
+                raise UserError(f"{old} is now called {now}")
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -140,7 +141,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-_MAKING = (invent, build, check, prepare, train)
+_MAKING = (new, run, invent, build, check, prepare, train)
 _USING = (predict, extract, score, evaluate, explain, export, serve, reproduce)
 COMMANDS: dict[str, Callable[..., None]] = {command.__name__: command for command in (*_MAKING, *_USING)}
 """The commands, in workflow order."""

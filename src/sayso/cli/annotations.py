@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sayso.cli.console import note, print_json, print_result, print_table, say_next
-from sayso.cli.options import AnnotationDb, AsJson, form_of
+from sayso.cli.options import AnnotationDb, AsJson, form_of, store_of_database
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
@@ -66,9 +66,17 @@ def export(
         note(f"{num_left_out:,} marks cannot be written in the format {chosen_form} and were left out")
     counts = {"num_marks": len(marks) - num_left_out, "num_left_out": num_left_out}
     print_result(as_json, {"written": str(out), "format": chosen_form, **counts}, f"{counts['num_marks']:,} marks")
-    evaluating = ("evaluate", "RUN", "--data", "STORE", "--marks")
-    following = evaluating if chosen_form in ("jsonl", "eraser") else ("annotations", "import", "--db", "FILE")
-    say_next(str(out), as_command("sayso", *following, out / ERASER_FILE if chosen.is_folder else out))
+    file, store = out / ERASER_FILE if chosen.is_folder else out, store_of_database(db) or "STORE"
+    if chosen_form in ("jsonl", "eraser"):
+        command = as_command("sayso", "evaluate", "RUN", "--data", store, "--marks", file)
+        say_next(str(out), hint=f"to evaluate a run with these marks: {command}")
+    else:
+        _say_import(out, file)
+
+
+def _say_import(out: Path, file: Path) -> None:
+    command = as_command("sayso", "annotations", "import", file, "--db", "FILE")
+    say_next(str(out), hint=f"to import them elsewhere: {command}")
 
 
 def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "set[Triple]":
@@ -99,7 +107,7 @@ def _export_comments(out: Path, db: Path, everything: bool, as_json: bool) -> No
         file.writelines(comment_lines(found))
     record = {"written": str(out), "format": "comments", "num_comments": len(found)}
     print_result(as_json, record, f"{len(found):,} comments")
-    say_next(str(out), as_command("sayso", "annotations", "import", "--db", "FILE", out))
+    _say_import(out, out)
 
 
 @app.command("import")
@@ -127,7 +135,9 @@ def take(
     marked = f"{taken.num_marks:,} marks by {taken.num_annotators:,} annotators on {taken.num_facts:,} facts"
     text = "\n".join([marked] * bool(marks) + [f"{len(comments):,} comments"] * bool(comments))
     print_result(as_json, {"written": str(db), **taken._asdict(), "num_comments": len(comments)}, text)
-    say_next(str(db), as_command("sayso", "serve", "--data", "STORE", "--db", db))
+    command = as_command("sayso", "serve", "--data", store_of_database(db) or "STORE", "--db", db)
+    is_complete = store_of_database(db) is not None
+    say_next(str(db), *[command] * is_complete, hint="" if is_complete else f"to see them: {command}")
 
 
 @app.command("agreement")

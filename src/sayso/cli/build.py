@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sayso.cli.console import note, print_result, print_table, resumable, say_next, stages
+from sayso.cli.console import new_path, note, print_result, print_table, resumable, say_next, stages
 from sayso.cli.options import AsJson, EngineOptions, with_settings
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.errors import UserError, as_command
@@ -43,18 +43,16 @@ def build(
     with resumable(out, "--append"), engine.open() as opened, stages() as show:
         mode: BuildMode = "append" if append else "overwrite" if overwrite else "new"
         manifest = build_corpus(inputs, settings, out, show, mode, max_bad, opened)
-    print_result(as_json, manifest, lambda: _print(manifest))
-    typed = ("--types", out / "types.json") if manifest["types"]["given"] else ()
-    tables = ("--relations", out / "relations.jsonl", *typed)
-    check = as_command("sayso", "check", out / "train", *tables)
-    vectors = as_command("sayso", "vectors", "train", out / "train", "--out", "words.bin")
-    prepare = as_command(
-        "sayso", "prepare", "--train", out / "train", *tables, "--vectors", "words.bin", "--out", "STORE"
-    )
+    print_result(as_json, manifest, lambda: print_corpus(manifest))
+    words, store = new_path("words.bin"), new_path("store")
+    check = as_command("sayso", "check", out)
+    vectors = as_command("sayso", "vectors", "train", out, "--out", words)
+    prepare = as_command("sayso", "prepare", "--train", out, "--vectors", words, "--out", store)
     say_next(str(out), check, vectors, prepare)
 
 
-def _print(manifest: dict[str, Any]) -> None:
+def print_corpus(manifest: dict[str, Any]) -> None:
+    """Print the counts of a manifest, and what the user should know about them."""
     print_table("corpus", ["", "number"], [[name, number] for name, number in manifest["counts"].items() if number])
     for line in chain(_about_documents(manifest), _about_names(manifest), _about_facts(manifest)):
         note(line)
@@ -79,6 +77,12 @@ def _about_documents(manifest: dict[str, Any]) -> Iterator[str]:
     for reason, number in documents["left_out"].items():
         yield f"documents left out: {number:,}: {reason}"
     yield from documents["first_bad"]
+    if manifest["counts"]["sentences too long"]:
+        most = ", ".join(f"{name} ({number:,})" for name, number in list(manifest["too_long"].items())[:5])
+        yield (
+            f"sentences left out: {manifest['counts']['sentences too long']:,} of more than"
+            f" {manifest['settings']['max_tokens']:,} tokens (--max-tokens); most in: {most}"
+        )
 
 
 def _about_names(manifest: dict[str, Any]) -> Iterator[str]:
@@ -88,11 +92,23 @@ def _about_names(manifest: dict[str, Any]) -> Iterator[str]:
         yield f"names skipped: {number:,} ({reason})"
     if names["first_stopped"]:
         yield f"names skipped, for example: {', '.join(names['first_stopped'])}"
+    if names["unspaced"]:
+        yield (
+            f"names in a script without spaces between words: {names['unspaced']:,}, found only where the text sets"
+            f" them apart (first: {', '.join(names['first_unspaced'])}); such documents need mentions from another tool"
+        )
     if counts.get("ambiguous names"):
         most = ", ".join(f"{name} ({number:,})" for name, number in list(manifest["ambiguous"].items())[:5])
         yield (
             f"ambiguous names: {counts['ambiguous names']:,} occurrences, {counts['ambiguous names resolved']:,}"
             f" resolved (--ambiguous {manifest['settings']['ambiguous']}); most frequent: {most}"
+        )
+    if counts.get("doubtful links"):
+        most = ", ".join(f"{reason} ({number:,})" for reason, number in list(manifest["doubtful"].items())[:5])
+        done = "dropped" if manifest["settings"]["doubtful"] == "drop" else "kept"
+        yield (
+            f"doubtful links: {counts['doubtful links']:,} of {counts['names']:,} names, {done} (--doubtful), listed in"
+            f" doubtful/; most frequent: {most}"
         )
 
 

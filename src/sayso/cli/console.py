@@ -112,6 +112,14 @@ def say_next(wrote: str, *commands: str, hint: str = "") -> None:
         note(hint)
 
 
+def new_path(name: str) -> Path:
+    """Return a path for the next command to write: the name, with a number appended to its stem if it is taken."""
+    path, number = Path(name), 2
+    while path.exists():
+        path, number = Path(name).with_stem(f"{Path(name).stem}-{number}"), number + 1
+    return path
+
+
 class Stages:
     """Progress of a long operation: a bar on a terminal, otherwise a line every few seconds."""
 

@@ -20,11 +20,12 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
     db: AnnotationDb,
     form: Annotated[
-        Literal["jsonld", "csv", "triples", "quickstatements", "decisions"] | None,
+        Literal["jsonld", "csv", "triples", "quickstatements", "decisions", "quotes", "exceptions"] | None,
         typer.Option(
             "--format",
-            help="Accepted facts in one of four formats, or all decisions as JSON lines. By default from the file"
-            " extension: csv, tsv (triples), jsonl (decisions), else jsonld.",
+            help="Accepted facts in one of four formats, all decisions as JSON lines, decisions on sentences as CSV"
+            " (quotes), or wrong entities for `sayso build` (exceptions). By default from the file extension: csv,"
+            " tsv (triples), jsonl (decisions), else jsonld.",
         ),
     ] = None,
     wikidata: Wikidata = None,
@@ -39,6 +40,9 @@ def export(
     from sayso.facts.export import FORMS, in_wikidata, read_ids
     from sayso.io.atomic import write_text
 
+    if form == "quotes" or form == "exceptions":
+        _export_quotes(out, db, form, wikidata, as_json)
+        return
     endings = {name: "".join(Path(each.file_name).suffixes) for name, each in FORMS.items()}
     name = form_of(out, form, endings, "jsonld")
     if wikidata and name != "quickstatements":
@@ -61,6 +65,30 @@ def export(
     counts = {"num_facts": len(facts), "num_left_out": num_left_out, "num_damaged": len(damaged)}
     print_result(as_json, {"written": str(out), "format": name, **counts}, f"{len(facts):,} facts")
     note(f"wrote {out}; docs/workbench-facts.md documents the format")
+
+
+def _export_quotes(
+    out: Path, db: Path, form: Literal["quotes", "exceptions"], wikidata: Path | None, as_json: bool
+) -> None:
+    from sayso.annotate.decisions import decided_quotes
+    from sayso.annotate.store import reading_from
+    from sayso.facts.export import QUOTE_FORMS
+    from sayso.io.atomic import write_text
+
+    if wikidata:
+        raise UserError(f"--wikidata requires --format quickstatements, but {out} is written as {form}")
+    with reading_from(db) as connection:
+        decided = decided_quotes(connection)
+    text = QUOTE_FORMS[form].write(decided) if decided else ""
+    if not text:
+        what = "sentence is decided on" if form == "quotes" else "sentence is rejected for a wrong entity"
+        raise UserError(f"{db}: no {what} yet; do so on the pages of `sayso serve --facts`; nothing was written")
+    write_text(out, text)
+    num = len(decided) if form == "quotes" else text.count("\n")
+    print_result(as_json, {"written": str(out), "format": form, f"num_{form}": num}, f"{num:,} {form}")
+    note(f"wrote {out}; docs/workbench-facts.md documents the format")
+    if form == "exceptions":
+        note(f"to build the corpus without these links, add --exceptions {out} to sayso build")
 
 
 @app.command("import")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import note, print_result, say_next
+from sayso.cli.console import new_path, note, print_result, say_next
 from sayso.cli.options import AsJson, Device, MaxBad, settings_from
 from sayso.errors import as_command
 from sayso.io.atomic import refuse_unwritable_path
@@ -28,7 +28,10 @@ _Seed = Annotated[int | None, typer.Option(help="Seed; by default a random one, 
 
 @vectors.command("train")
 def train_words(
-    corpora: Annotated[list[Path], typer.Argument(metavar="CORPUS", help="Sentences in any format, plain or gzip.")],
+    corpora: Annotated[
+        list[Path],
+        typer.Argument(metavar="CORPUS", help="Sentences in any format, a built corpus, or documents; plain or gzip."),
+    ],
     out: _Vectors,
     width: Annotated[int, typer.Option(help="Dimension of the vectors.")] = 300,
     window: Annotated[int, typer.Option(help="Words of context on either side.")] = 5,
@@ -39,12 +42,13 @@ def train_words(
     max_bad: MaxBad = 0.001,
     as_json: AsJson = False,
 ) -> None:
-    """Train skip-gram vectors on the sentences of a corpus; each distinct sentence counts once.
+    """Train skip-gram vectors on the sentences of a corpus or of documents; each distinct sentence counts once.
 
     Needs the extra `vectors` (gensim).
 
     Example: `sayso vectors train train.txt.gz --out words.bin`
     """
+    from sayso.documents.document import holds_documents
     from sayso.embeddings.skip_gram import SkipGramSettings, train_skip_gram
 
     seed = _given_or_drawn(seed)
@@ -53,7 +57,10 @@ def train_words(
         note(f"{report.num_bad:,} bad lines were left out; see `sayso check`")
     record = {"words": report.num_words, "sentences": report.num_sentences, "seed": seed}
     print_result(as_json, record, f"{report.num_words:,} words from {report.num_sentences:,} distinct sentences")
-    files = ("--train", corpora[0], *_tables_next_to(corpora[0]), "--vectors", out, "--out", "STORE")
+    if holds_documents(corpora[0]):
+        say_next(str(out), hint=f"to use them, add {as_command('--vectors', out)} to `sayso prepare`")
+        return
+    files = ("--train", corpora[0], *_tables_next_to(corpora[0]), "--vectors", out, "--out", new_path("store"))
     say_next(str(out), as_command("sayso", "prepare", *files))
 
 
@@ -130,7 +137,7 @@ def train_entities(
     record = {**counts, **held_out, "best_epoch": found.best_epoch, "facts_left_out": left_out}
     text = f"filtered MRR {found.held_out_mrr:.3f} on {found.num_held_out:,} held-out facts (epoch {found.best_epoch})"
     print_result(as_json, record, f"{graph.num_entities:,} entities; {text}; {seconds:.1f} s")
-    say_next(str(out), as_command("sayso", "prepare", "--entity-vectors", out, "--train", "FILE", "--out", "STORE"))
+    say_next(str(out), hint=f"to use them, add {as_command('--entity-vectors', out)} to `sayso prepare`")
 
 
 def _read(

@@ -29,7 +29,7 @@ def evaluate(
     ],
     data: Annotated[Path, typer.Option(help="The store that the runs were trained on.")],
     marks: Annotated[list[Path] | None, typer.Option(help="Files with marks, used instead of the store's.")] = None,
-    part: StorePart = "test",
+    part: StorePart = "",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -60,13 +60,12 @@ def evaluate(
 
     Example: `sayso evaluate runs/demo --data demo/store`
     """
-    from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run, prediction_columns
+    from sayso.evaluate.evaluation import EvaluationSettings, evaluate_and_keep
     from sayso.evaluate.report import make_report, write_report
     from sayso.explain import mechanisms_named
     from sayso.explain.trained_run import open_runs
     from sayso.io.folder import locked
     from sayso.model.ensemble import seed_folders
-    from sayso.store.predictions import IN_RUN, write_predictions
     from sayso.store.store import Store
     from sayso.train.device import choose_device
 
@@ -75,17 +74,16 @@ def evaluate(
     store = Store(data)
     folder = out or (runs[0] if len(runs) == 1 else runs[0].resolve().parent / "report")
     opened = list({each.resolve(): each for run in runs for each in (run, *seed_folders(run))}.values())
-    subjects = open_runs(opened, store, part, str(choose_device(device)))
+    subjects = open_runs(opened, store, part or store.default_part, str(choose_device(device)))
+    if subjects[0].part_name == "train":
+        note(f"{data}: evaluated on the training pairs; the model has seen their labels")
     found = _marks(store, subjects[0], marks or [])
     with ExitStack() as stack:
         # The predictions are written to the folders of the runs.
         for each in sorted({folder.resolve(), *(run.resolve() for run in opened)}):
             stack.enter_context(locked(each, "sayso evaluate"))
         with stages() as show:
-            evaluated = []
-            for subject in subjects:
-                evaluated.append(evaluate_run(subject, found, settings, show))
-                write_predictions(subject.folder / IN_RUN, prediction_columns(evaluated[-1]))
+            evaluated = [evaluate_and_keep(subject, found, settings, show) for subject in subjects]
             show("resampling", 0, 0)
             report = make_report(evaluated, found)
         written = write_report(report, folder)

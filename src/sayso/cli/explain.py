@@ -1,16 +1,14 @@
 """`sayso explain`: explain the predictions for one pair of entities."""
 
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sayso.cli.console import note, print_json, say, say_next
-from sayso.cli.options import AsJson, Methods, NoVerify, Run, StorePart, Threshold
+from sayso.cli.options import AsJson, Methods, NoVerify, Run, Threshold
 from sayso.errors import UserError
 from sayso.io.atomic import refuse_unwritable_path, write_text
-from sayso.readers.files import parts_of
 from sayso.readers.read import Tally, read_sentences
 from sayso.readers.tables import read_entity_types
 from sayso.records import Bag, Mention, Sentence, sentence_key
@@ -29,7 +27,7 @@ def explain(
         Path | None, typer.Option(help="Sentences instead of a store: a file or a built corpus; - is stdin.")
     ] = None,
     relation: Annotated[list[str] | None, typer.Option(help="A relation to explain; may be repeated.")] = None,
-    part: StorePart = "",
+    part: Annotated[str, typer.Option(help="Part of the store; by default the first that has the pair.")] = "",
     types: Annotated[
         Path | None, typer.Option(help="Types of entities in --file that the model does not know.")
     ] = None,
@@ -52,7 +50,7 @@ def explain(
     if html is not None:
         refuse_unwritable_path(html)
     if data is not None:
-        model, bag = _from_store(run, data, part or "test", head, tail)
+        model, bag = _from_store(run, data, part, head, tail)
     else:
         assert file is not None
         model, bag = _from_file(run, file, types, head, tail)
@@ -78,13 +76,15 @@ def _refuse_mixed(data: Path | None, file: Path | None, part: str, types: Path |
 
 def _from_store(run: Path, data: Path, part: str, head: str, tail: str) -> "tuple[ModelParts, BagToExplain]":
     from sayso.explain.bag import bag_of_run
-    from sayso.explain.trained_run import open_runs
+    from sayso.explain.trained_run import open_runs, with_pair
     from sayso.store.marks import marks_of_store
     from sayso.store.store import Store
 
     store = Store(data)
-    (opened,) = open_runs([run], store, part)
-    return opened.model, bag_of_run(opened, opened.find_bag(head, tail), marks_of_store(store, part))
+    (opened,) = open_runs([run], store, part or store.default_part)
+    if not part:
+        opened = with_pair(opened, head, tail)
+    return opened.model, bag_of_run(opened, opened.find_bag(head, tail), marks_of_store(store, opened.part_name))
 
 
 def _from_file(run: Path, file: Path, types: Path | None, head: str, tail: str) -> "tuple[ModelParts, BagToExplain]":
@@ -106,7 +106,7 @@ def _sentences(file: Path, head: str, tail: str) -> list[Sentence]:
 
     tally = Tally(file)
     found: dict[Sentence, Sentence] = {}
-    for sentence in chain.from_iterable(read_sentences(part, tally) for part in parts_of(file)):
+    for sentence in read_sentences(file, tally):
         if is_meant(sentence.head, head) and is_meant(sentence.tail, tail):
             unlabelled = sentence._replace(relations=(), expresses=None)
             found.setdefault(unlabelled._replace(source=None), unlabelled)

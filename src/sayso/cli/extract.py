@@ -24,6 +24,7 @@ from sayso.cli.options import (
     TableMemory,
     Wikidata,
     settings_from,
+    store_of,
     with_settings,
 )
 from sayso.errors import UserError, as_command
@@ -157,13 +158,11 @@ def extract(
         mode: FolderMode = "resume" if resume else "overwrite" if overwrite else "new"
         found = extract_facts(inputs, settings, out, mode, since, output, opened, show)
     print_result(as_json, found.manifest, lambda: _print(found))
-    for line in _notes(found.manifest):
-        note(line)
-    if found.known and not found.known.objects:
-        note("no fact in the knowledge base has one of the model's relations: do both use the same relation names?")
+    _print_notes(found)
     files = {name: str(out / FORMS[name].file_name) for name in output.forms}
     has_facts = "jsonl" in files and found.manifest["num_written"] > 0
-    review = [as_command("sayso", "serve", "--data", data or "STORE", "--facts", out)] * has_facts
+    store = data or store_of(run)
+    review = [as_command("sayso", "serve", "--data", store, "--facts", out)] if has_facts and store else []
     say_next(", ".join(files.values()), *review, hint="to add documents later: the same command with --resume")
 
 
@@ -198,8 +197,7 @@ def _chosen_thresholds(run: Path, asked: _Asked) -> "ChosenThreshold | NewFactTh
 
     found = thresholds_of_run(run, asked.precision, asked.kb_completeness, asked.decisions)
     if found is not None:
-        for line in (found.text, found.limits, *(f"  {each.relation}: {each.text}" for each in found.relations)):
-            note(line)
+        print_thresholds(found)
         return found
     if asked.kb_completeness is not None or asked.decisions:
         raise UserError(
@@ -214,21 +212,39 @@ def _chosen_thresholds(run: Path, asked: _Asked) -> "ChosenThreshold | NewFactTh
     from sayso.extract.threshold import choose_on_validation
 
     chosen = choose_on_validation(run, asked.data, asked.precision)
-    note(chosen.text)
-    note(chosen.limits)
+    print_thresholds(chosen)
     return chosen
+
+
+def print_thresholds(chosen: "ChosenThreshold | NewFactThresholds") -> None:
+    """Print how the thresholds were chosen, and the expected precision."""
+    for line in (chosen.text, chosen.limits):
+        note(line)
+    for each in getattr(chosen, "relations", ()):
+        note(f"  {each.relation}: {each.text}")
 
 
 def _inputs(run: Path, corpus: Path, kb: Path | None, types: Path | None) -> "ExtractInputs":
     """Return the inputs; the defaults of --kb and --types are those of a built corpus."""
-    from sayso.documents.corpus import FACTS, TYPES, read_manifest
+    from sayso.documents.corpus import FACTS, built_corpus, types_of
     from sayso.extract.settings import ExtractInputs
 
-    if manifest := read_manifest(corpus):
-        if not manifest["is_finished"]:
-            raise UserError(f"{corpus}: `sayso build` was interrupted here: finish it with --append first")
-        kb, types = kb or corpus / FACTS, types or corpus / TYPES
-    return ExtractInputs(run=run, corpus=corpus, kb=kb, types=types)
+    if built_corpus(corpus):
+        kb = kb or corpus / FACTS
+    return ExtractInputs(run=run, corpus=corpus, kb=kb, types=types_of(corpus, types))
+
+
+def print_extraction(found: "Extraction") -> None:
+    """Print the first facts, and what was read, left out and found."""
+    _print(found)
+    _print_notes(found)
+
+
+def _print_notes(found: "Extraction") -> None:
+    for line in _notes(found.manifest):
+        note(line)
+    if found.known and not found.known.objects:
+        note("no fact in the knowledge base has one of the model's relations: do both use the same relation names?")
 
 
 def _print(found: "Extraction") -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from sayso.cli.console import print_result, print_table, say_next, stages
+from sayso.cli.console import new_path, print_result, print_table, say_next, stages
 from sayso.cli.options import AsJson, with_settings
 from sayso.errors import as_command
 from sayso.invent.settings import InventSettings
@@ -65,7 +65,7 @@ def _write_raw(out: Path, settings: InventSettings, overwrite: bool, as_json: bo
     )
     files: list[object] = ["--documents", out / "documents.jsonl", "--kb", out / "kb.tsv", "--names", out / "names.tsv"]
     files += ["--types", out / "types.json", "--relations", out / "relations.tsv"]
-    say_next(str(out), as_command("sayso", "build", *files, "--out", "CORPUS"))
+    say_next(str(out), as_command("sayso", "build", *files, "--out", new_path("corpus")))
 
 
 def _print(record: dict[str, Any]) -> None:

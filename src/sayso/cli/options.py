@@ -1,5 +1,6 @@
 """Code shared by commands: options, shell completion, and settings made from options."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -12,6 +13,7 @@ import typer
 
 from sayso.config import SEED, Option, Range
 from sayso.errors import UserError
+from sayso.facts.file import FACTS_FILE
 from sayso.io.checksum import set_verifying
 
 if TYPE_CHECKING:
@@ -101,6 +103,48 @@ def complete_variants(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
 
 
+def store_of(run: Path) -> Path | None:
+    """Return the store that a run was trained on, relative to the current folder; None if it is not known or moved."""
+    from sayso.io.folder import kind_of
+
+    described = next((path for path in (run / "run.json", *run.glob("seed-*/run.json")) if path.is_file()), None)
+    try:
+        found = Path(json.loads(described.read_bytes())["store"]) if described else None
+    except (ValueError, KeyError, TypeError):
+        return None  # of an earlier version; if the file is damaged, other commands say so
+    return relative(found) if found and kind_of(found) == "store" else None
+
+
+def corpus_of(store: Path) -> Path | None:
+    """Return the built corpus that a store was prepared from; None if it is not known or moved."""
+    from sayso.io.folder import kind_of
+    from sayso.store.store import Store
+
+    corpus = Path(Store(store).manifest["inputs"]["train"]["file"]).parent
+    return corpus if kind_of(corpus) == "corpus" else None
+
+
+def store_of_facts(facts: Path) -> Path | None:
+    """Return the store of the run that extracted the facts; None if it is not known or moved."""
+    from sayso.facts.file import manifest_next_to
+
+    run = manifest_next_to(facts / FACTS_FILE if facts.is_dir() else facts).get("run")
+    return store_of(Path(run)) if run else None
+
+
+def store_of_database(db: Path) -> Path | None:
+    """Return the store whose default annotation database this is; None if there is none."""
+    from sayso.io.folder import kind_of
+
+    store = db.with_name(db.name.removesuffix(".annotations.db"))
+    return store if store != db and kind_of(store) == "store" else None
+
+
+def relative(path: Path) -> Path:
+    """Return a path inside the current folder as relative to it, others unchanged."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 def _complete_forms() -> list[str]:
     from sayso.readers import READERS
 
@@ -126,7 +170,8 @@ Quantize = Annotated[
 StorePart = Annotated[
     str,
     typer.Option(
-        autocompletion=lambda: ["test", "validation", "train"], help="Part of the store: test, validation or train."
+        autocompletion=lambda: ["test", "validation", "train"],
+        help="Part of the store; by default test, else validation, else train.",
     ),
 ]
 Methods = Annotated[

@@ -11,7 +11,7 @@ from sayso.cli.console import about_length, note, print_json, print_table, say_n
 from sayso.cli.options import AsJson, Device, MaxBad, NoVerify, Quantize, Run, SentenceForm, TableMemory, Threshold
 from sayso.errors import as_command
 from sayso.io.atomic import atomic_file, refuse_unwritable_path
-from sayso.readers.files import parts_of
+from sayso.readers.files import size_of
 from sayso.readers.read import Tally, read_sentences, refuse_unknown_form
 from sayso.readers.tables import read_entity_types
 from sayso.records import OnProgress, Sentence
@@ -70,10 +70,8 @@ def predict(
 
 
 def _sentences(tally: Tally, max_bad: float, show: OnProgress) -> Iterator[Sentence]:
-    path = tally.path
-    size = path.stat().st_size if path.is_file() else 0
-    for part in parts_of(path):
-        yield from read_sentences(part, tally, None, lambda done: show(f"reading {path}", done, size))
+    path, size = tally.path, size_of(tally.path)
+    yield from read_sentences(path, tally, None, lambda done: show(f"reading {path}", done, size))
     tally.refuse_too_many_bad(max_bad)
     show("predicting", 0, 0)
 

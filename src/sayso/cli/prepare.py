@@ -1,14 +1,13 @@
 """`sayso prepare`: turn files into a store of checked, leak-free, memory-mapped bags."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sayso.cli.console import note, print_result, print_table, say_next, stages
+from sayso.cli.console import new_path, note, print_result, print_table, say_next, stages
 from sayso.cli.options import AsJson, EngineOptions, with_settings
 from sayso.errors import UserError, as_command
 from sayso.store.inputs import Inputs, PrepareSettings
@@ -29,22 +28,20 @@ def prepare(
     Example: `sayso prepare --train train.txt.gz --test test.txt.gz --relations relation2id.txt --types types.json
     --vectors vectors.bin --out stores/nyt`
     """
-    from sayso.documents.corpus import rest_beside
     from sayso.store.prepare import prepare as make_store
 
     if inputs.rest and not inputs.decisions and not settings.folds:
         raise UserError("--rest requires --decisions or --folds: it provides sentences of decided or unlabelled pairs")
-    if settings.folds and not inputs.rest:
-        inputs = replace(inputs, rest=rest_beside(inputs.train))
     with engine.open() as opened, stages() as show:
         reading = None if engine.engine == "local" else opened
         manifest = make_store(inputs, settings, out, show, overwrite, reading)
-    print_result(as_json, manifest, lambda: _print(manifest))
+    print_result(as_json, manifest, lambda: print_store(manifest))
     config = "cnns_att_f_ld" if manifest["entities"]["num_types"] > 1 else "cnns_att"
-    say_next(str(out), as_command("sayso", "train", config, "--data", out, "--out", "RUN"))
+    say_next(str(out), as_command("sayso", "train", config, "--data", out, "--out", new_path("run")))
 
 
-def _print(manifest: dict[str, Any]) -> None:
+def print_store(manifest: dict[str, Any]) -> None:
+    """Print the counts of a manifest, and what the user should know about them."""
     keys = ("sentences", "bags", "positive_bags", "facts", "largest_bag")
     rows = [[part, *(counts[key] for key in keys)] for part, counts in manifest["parts"].items()]
     print_table(f"store {manifest['fingerprint']}", ["part", *(key.replace("_", " ") for key in keys)], rows)

@@ -63,7 +63,10 @@ class EpochDisplay:
         is_best = " (best)" if row["best_epoch"] == row["epoch"] else ""
         seconds_per_epoch = (row["seconds"] - self._run["seconds"]) / (row["epoch"] - self._run["epoch"])
         # Training may stop earlier.
-        left = clock(seconds_per_epoch * (self._run["max_epochs"] - row["epoch"]))
+        num_left = self._run["max_epochs"] - row["epoch"]
+        if self._run["withheld"]:  # the other folds, and the model on all facts
+            num_left += (self._run["num_folds"] - self._run["withheld"] + 1) * self._run["max_epochs"]
+        left = clock(seconds_per_epoch * num_left)
         validation = f"  validation AUC@0.4 {row[_AREA]:.4f}, AP {row[_PRECISION]:.4f}{is_best}" if _AREA in row else ""
         self._print(
             f"epoch {row['epoch']:>2}/{self._run['max_epochs']}  loss {row['loss']:.4f} ({terms}){validation}"

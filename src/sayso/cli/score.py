@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import note, print_result, print_table, say, say_next
+from sayso.cli.console import new_path, note, print_result, print_table, say, say_next
 from sayso.cli.extract import OnlyStatus
-from sayso.cli.options import AsJson, NoVerify
+from sayso.cli.options import AsJson, NoVerify, corpus_of, store_of_facts
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
@@ -53,11 +53,15 @@ def score(
     record = {"facts": str(facts), **against, **found.to_dict()}
     print_result(as_json, record, lambda: _print(found, known.path, is_list=truth is not None))
     _print_notes(found, known.path)
+    store = store_of_facts(facts)
+    corpus = store and corpus_of(store)
     if truth:
-        say_next("", as_command("sayso", "serve", "--data", "STORE", "--facts", facts))
+        command, what = as_command("sayso", "serve", "--data", store or "STORE", "--facts", facts), "review the facts"
     else:
-        words = ("--train", "CORPUS/train", "--rest", "CORPUS/rest", "--decisions", known.path, "--out", "STORE")
-        say_next("", as_command("sayso", "prepare", *words))
+        words = ("--train", corpus or "CORPUS", "--decisions", known.path, "--out", new_path("store"))
+        command, what = as_command("sayso", "prepare", *words), "learn from the decisions"
+    is_complete = bool(store if truth else corpus)
+    say_next("", *[command] * is_complete, hint="" if is_complete else f"to {what}: {command}")
 
 
 def _print(found: "Score", against: Path, is_list: bool) -> None:

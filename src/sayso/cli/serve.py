@@ -6,18 +6,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import note, say
+from sayso.cli.console import note, say, stages
 from sayso.cli.options import NoVerify, settings_from
-from sayso.errors import MissingExtraError, UserError
+from sayso.errors import MissingExtraError, UserError, as_command
+from sayso.facts.file import FACTS_FILE
 
 if TYPE_CHECKING:
     from sayso.serve.server import ServeSettings
 
 
 def serve(
-    data: Annotated[Path, typer.Option(help="The store to show.")],
+    project: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="Project to show: its store, its facts and its decisions.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="The store to show; by default that of the project.")] = None,
     runs: Annotated[
-        list[Path] | None, typer.Option("--run", help="A run evaluated on the store; may be repeated.")
+        list[Path] | None,
+        typer.Option(
+            "--run", help="A run trained on the store; its predictions are computed if necessary. May be repeated."
+        ),
     ] = None,
     facts: Annotated[
         list[Path] | None,
@@ -26,7 +33,12 @@ def serve(
     db: Annotated[
         Path | None, typer.Option(help="Annotation database, created if missing; by default STORE.annotations.db.")
     ] = None,
-    part: Annotated[str, typer.Option(help="Part of the store; by default test, else validation, else train.")] = "",
+    part: Annotated[
+        str,
+        typer.Option(
+            help="Part of the store; by default that of the runs' predictions, else test, else validation, else train."
+        ),
+    ] = "",
     host: Annotated[
         str, typer.Option(help="Host to listen on; annotators on other machines need a link.")
     ] = "127.0.0.1",
@@ -42,6 +54,13 @@ def serve(
             help="Annotator who may edit queue settings and guideline (default: the only local user); may be repeated.",
         ),
     ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="Documents that the facts quote, as given to `sayso build`, to show quotes in context."),
+    ] = None,
+    reasons: Annotated[
+        Path | None, typer.Option(help="Reasons for rejecting a quote, one per line; the first nine have keys.")
+    ] = None,
     new_links: Annotated[
         bool, typer.Option("--new-links", help="Revoke all earlier links; only the --annotator names get a new one.")
     ] = False,
@@ -52,6 +71,10 @@ def serve(
 
     Example: `sayso serve --data demo/store --run demo/cnns_att_f_ld`
     """
+    if project is not None:
+        data, facts, db = _of_project(project, data, facts, db)
+    if data is None:
+        raise UserError("name a project (`sayso serve DIR`), or a store with --data")
     try:
         from sayso.serve.app import make_app
         from sayso.serve.server import ServeSettings, make_links, open_socket
@@ -60,9 +83,13 @@ def serve(
         if str(error.name).startswith("sayso"):
             raise
         raise MissingExtraError("the workbench", "serve") from error
+    from sayso.facts.quote import read_reasons
+
     opened = open_socket(host, port)
     database = db or Path(f"{os.path.realpath(data)}.annotations.db")
-    settings = settings_from(ServeSettings, {**locals(), "port": opened.getsockname()[1]})
+    part = _with_predictions(data, runs, part) if runs else part
+    given = {"reasons": read_reasons(reasons)} if reasons else {}
+    settings = settings_from(ServeSettings, {**locals(), "reasons": None, **given, "port": opened.getsockname()[1]})
     _refuse_odd_links(settings, annotator or [], new_links)
     app = make_app(settings)
     if not settings.is_local:
@@ -72,6 +99,47 @@ def serve(
         note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
     _say_where(settings, open_page)
     run_server(app, opened)
+
+
+def _of_project(
+    folder: Path, data: Path | None, facts: list[Path] | None, db: Path | None
+) -> tuple[Path, list[Path] | None, Path]:
+    """Return the store, the facts (if they are extracted already) and the database of a project."""
+    from sayso.project import open_project
+
+    project = open_project(folder)
+    if data is None and not project.store.is_dir():
+        raise UserError(f"{folder}: no store yet: run the project with `{as_command('sayso', 'run', folder)}`")
+    found = [project.facts] if (project.facts / FACTS_FILE).is_file() else None
+    return data or project.store, facts or found, db or project.database
+
+
+def _with_predictions(data: Path, runs: list[Path], part: str) -> str:
+    """Compute the predictions of the runs that have none, with progress; return the part to show."""
+    from sayso.serve.predictions.run import parts_predicted
+    from sayso.store.store import Store
+
+    predicted = parts_predicted(runs)
+    known = {each for each in predicted if each}
+    part = part or (known.pop() if len(known) == 1 else "") or Store(data).default_part
+    missing = [run for run, is_there in zip(runs, predicted, strict=True) if not is_there]
+    if missing:
+        _predict(data, missing, part)
+    return part
+
+
+def _predict(data: Path, runs: list[Path], part: str) -> None:
+    from sayso.evaluate.evaluation import EvaluationSettings, evaluate_and_keep
+    from sayso.explain.trained_run import open_runs
+    from sayso.io.folder import locked
+    from sayso.store.marks import marks_of_store
+    from sayso.store.store import Store
+
+    store = Store(data)
+    for subject in open_runs(runs, store, part):
+        note(f"{subject.folder}: no predictions yet; computing those for the {part} part")
+        with locked(subject.folder.resolve(), "sayso serve"), stages() as show:
+            evaluate_and_keep(subject, marks_of_store(store, part), EvaluationSettings(), show)
 
 
 def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bool) -> None:

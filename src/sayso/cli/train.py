@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.console import interrupted, note, print_result, print_table, say_next
-from sayso.cli.options import AsJson, Device, NoVerify, complete_configs
+from sayso.cli.console import interrupted, new_path, note, print_result, print_table, say_next
+from sayso.cli.options import AsJson, Device, NoVerify, complete_configs, corpus_of
 from sayso.cli.progress import shown_epochs
 from sayso.errors import UserError, as_command
 
@@ -82,7 +82,8 @@ def train(
                 raise typer.Exit(130) from None
             raise interrupted(error, _what_is_kept(display.folder or out)) from None
     if is_first:
-        _report(settings, runs, as_json)
+        record = training_record(settings, runs)
+        print_result(as_json, record, lambda: print_runs(record))
         _say_next(out, data)
 
 
@@ -94,16 +95,20 @@ def _say_next(out: Path, data: Path) -> None:
     from sayso.store.store import Store
 
     store = Store(data)
-    command = ["evaluate", out, "--data", data, *([] if "test" in store.parts else ["--part", "validation"])]
-    if store.num_folds and "test" not in store.parts:
-        command = ["extract", out, "CORPUS", "--precision", "0.8", "--out", "FACTS"]
-    say_next(str(out), as_command("sayso", *command))
+    if not store.num_folds or "test" in store.parts:
+        say_next(str(out), as_command("sayso", "evaluate", out, "--data", data))
+        return
+    corpus, command = corpus_of(data), ("--precision", "0.8", "--out", new_path("facts"))
+    if corpus:
+        say_next(str(out), as_command("sayso", "extract", out, corpus, *command))
+    else:
+        say_next(str(out), hint=f"to extract facts: {as_command('sayso', 'extract', out, 'CORPUS', *command)}")
 
 
-def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
+def training_record(config: "RunConfig", runs: "list[SeedRun]") -> dict[str, Any]:
+    """Return the metrics of the runs, one per seed, and their summary."""
     from sayso.train.seeds import summarise
 
-    summary = summarise(runs)
     rows: list[dict[str, Any]] = [
         {
             "seed": run.seed,
@@ -115,18 +120,23 @@ def _report(config: "RunConfig", runs: "list[SeedRun]", as_json: bool) -> None:
         }
         for run in runs
     ]
+    return {"variant": config.variant, "runs": rows, "validation": summarise(runs)}
+
+
+def print_runs(record: dict[str, Any]) -> None:
+    """Print the metrics of runs, and what was learned from their folds."""
+    rows, summary = record["runs"], record["validation"]
     table: list[list[object]] = [
         [str(row["seed"]), row["epochs"], row["best_epoch"], *(f"{row[name]:.4f}" for name in summary)] for row in rows
     ]
-    if len(runs) > 1:
+    if len(rows) > 1:
         values = [f"{value['mean']:.4f} ± {value['standard_deviation']:.4f}" for value in summary.values()]
         table.append(["mean ± sd", None, None, *values])
-    for run in runs:
-        if line := _about_folds(run.folder):
+    for row in rows:
+        if line := _about_folds(Path(row["folder"])):
             note(line)
     columns = ["seed", "epochs", "best epoch", "AUC@0.4", "average precision"]
-    record = {"variant": config.variant, "runs": rows, "validation": summary}
-    print_result(as_json, record, lambda: print_table(f"{config.variant}, validation", columns, table))
+    print_table(f"{record['variant']}, validation", columns, table)
 
 
 def _about_folds(folder: Path) -> str:

@@ -27,9 +27,19 @@ from sayso.documents.corpus import (
     total,
 )
 from sayso.documents.document import Document, LeftOut, read_documents, size_of
+from sayso.documents.entity_graph import EntityGraph
 from sayso.documents.gazetteer import Gazetteer, read_stop_names
-from sayso.documents.knowledge import Aligner, Knowledge, Names, read_knowledge, read_names
-from sayso.documents.link import Linker, count_type_pairs, finest_type
+from sayso.documents.knowledge import (
+    Aligner,
+    Exceptions,
+    Knowledge,
+    Names,
+    names_of_ids,
+    read_exceptions,
+    read_knowledge,
+    read_names,
+)
+from sayso.documents.link import Linker
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.documents.type_guess import Guesses, guess_types
 from sayso.engine import Engine
@@ -37,10 +47,10 @@ from sayso.errors import BadInputError, option
 from sayso.input_file import holds_no, refuse_missing
 from sayso.io.atomic import atomic_file, write_text
 from sayso.readers.files import sha256_of
-from sayso.readers.tables import TypeTable, read_entity_types
+from sayso.readers.tables import TypeTable, read_entity_types, read_triples
 from sayso.records import OnProgress
 
-FORMAT = 1
+FORMAT = 2
 SHARD_DOCUMENTS, SHARD_CHARACTERS = 2_000, 4_000_000
 MAX_BAD_SHARE = 0.05
 _NUM_SHOWN = 10
@@ -55,6 +65,7 @@ class BuildTables:
     knowledge: Knowledge
     types: TypeTable
     gazetteer: Gazetteer
+    exceptions: Exceptions | None = None
 
     @property
     def with_guesses(self) -> bool:
@@ -68,16 +79,17 @@ class BuildTables:
             from sayso.documents.spacy_finder import SpacyFinder
 
             find = SpacyFinder(self.gazetteer, self.names, settings.spacy_model).find
-        finest = {entity_id: finest_type(types) for entity_id, types in self.types.items() if types}
-        linker = Linker(settings.ambiguous, finest, count_type_pairs(self.knowledge.facts, finest))
+        graph = EntityGraph(self.knowledge.facts, self.types)
+        linker = Linker(self.names, graph, settings.ambiguous, settings.doubtful)
         aligner = Aligner(self.knowledge.facts, settings.na_share, settings.seed, settings.max_pairs)
-        return ShardBuilder(folder, find, linker, aligner, self.names, settings.max_tokens, self.with_guesses)
+        names, num_tokens = self.names, settings.max_tokens
+        return ShardBuilder(folder, find, linker, aligner, names, num_tokens, self.with_guesses, self.exceptions)
 
 
 def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
     """Read the tables, after checking that all files exist."""
     refuse_missing((inputs.documents, *inputs.tables().values()))
-    names = read_names(inputs.names)
+    names = read_names(inputs.names) if inputs.names else names_of_ids(_ids(inputs), inputs.kb)
     stop_names = read_stop_names(inputs.stop_names) if inputs.stop_names else frozenset[str]()
     knowledge = read_knowledge(inputs.kb, names, inputs.relations)
     relations = [relation.name for relation in knowledge.relations]
@@ -87,7 +99,15 @@ def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
         knowledge=knowledge,
         types=read_entity_types(inputs.types, relations) if inputs.types else {},
         gazetteer=Gazetteer(names, settings.case, stop_names),
+        exceptions=read_exceptions(inputs.exceptions) if inputs.exceptions else None,
     )
+
+
+def _ids(inputs: BuildInputs) -> Iterator[str]:
+    """Yield the ids of the entities in the facts and types."""
+    for head_id, _, tail_id in read_triples(inputs.kb):
+        yield from (head_id, tail_id)
+    yield from read_entity_types(inputs.types) if inputs.types else ()
 
 
 def identity_of(inputs: BuildInputs, settings: BuildSettings) -> dict[str, Any]:
@@ -245,20 +265,28 @@ def _report(
     # In the order of the shards, so that the list of ambiguous names does not depend on which was built first.
     records = sorted(records, key=lambda record: record.number)
     ambiguous: Counter[str] = Counter()
+    doubtful: Counter[str] = Counter()
+    too_long: Counter[str] = Counter()
     for record in records:
         ambiguous.update(record.ambiguous)
+        doubtful.update(record.doubtful)
+        too_long.update(dict(record.too_long))
     knowledge, gazetteer = tables.knowledge, tables.gazetteer
     return {
         "counts": total(records),
         "shards": len(records),
         "documents": asdict(tally) | {"left_out": dict(tally.left_out)},
         "ambiguous": dict(ambiguous.most_common(20)),
+        "doubtful": dict(doubtful.most_common(20)),
+        "too_long": dict(too_long.most_common(_NUM_SHOWN)),
         "names": {
             "entities": len(tables.names),
             "names": gazetteer.num_names,
             "ambiguous": gazetteer.num_ambiguous,
             "stopped": gazetteer.stopped.counts,
             "first_stopped": [name for names in gazetteer.stopped.shown.values() for name in names],
+            "unspaced": sum(gazetteer.unspaced.counts.values()),
+            "first_unspaced": [name for names in gazetteer.unspaced.shown.values() for name in names],
         },
         "knowledge": {
             "relations": len(knowledge.relations),

@@ -1,6 +1,8 @@
 """The folder of a built corpus: shards of documents with the lines built from them, their records, and a manifest."""
 
 import contextlib
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from sayso.documents.document import Document
-from sayso.documents.knowledge import Aligner, Names
+from sayso.documents.knowledge import Aligner, Exceptions, Names
 from sayso.documents.link import Linker
 from sayso.documents.mention import DocumentReader, Find
 from sayso.documents.type_guess import context_lines
@@ -18,10 +20,10 @@ from sayso.io.folder import OVERWRITE, REFUSED, OutputFolder
 from sayso.io.json_file import read_record, to_json
 from sayso.readers.jsonl import write_pairs
 
-TRAIN, REST, CONTEXTS, RECORDS = "train", "rest", "contexts", "shards"
-"""Folders of a corpus: training lines, lines of the other pairs, words around mentions, shard records."""
-_FOLDERS = (TRAIN, REST, CONTEXTS, RECORDS)
-_ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv"}
+TRAIN, REST, CONTEXTS, DOUBTFUL, RECORDS = "train", "rest", "contexts", "doubtful", "shards"
+"""Folders of a corpus: training lines, other pairs' lines, words around mentions, doubtful links, shard records."""
+_FOLDERS = (TRAIN, REST, CONTEXTS, DOUBTFUL, RECORDS)
+_ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv", DOUBTFUL: ".tsv"}
 RELATIONS, FACTS, TYPES, GUESSED = "relations.jsonl", "kb.tsv", "types.json", "guessed_types.tsv"
 
 BuildMode = Literal["new", "append", "overwrite"]
@@ -36,8 +38,10 @@ COUNTS = (
     "sentences with pairs",
     "sentences too long",
     "names",
+    "links ruled out",
     "ambiguous names",
     "ambiguous names resolved",
+    "doubtful links",
     "pairs too many for their sentence",
     "lines with a relation",
     "lines NA for training",
@@ -45,7 +49,8 @@ COUNTS = (
 )
 """Counts of a build, in display order."""
 
-_NUM_AMBIGUOUS_KEPT = 100
+_NUM_NAMES_KEPT = 100
+_NUM_TOO_LONG_KEPT = 5
 
 
 class DocumentShard(NamedTuple):
@@ -56,12 +61,17 @@ class DocumentShard(NamedTuple):
 
 
 class BuiltShard(NamedTuple):
-    """A finished shard: counts, the ambiguous names found, and its documents with their fingerprints."""
+    """A finished shard: counts, its ambiguous and doubtful names, and its documents with their fingerprints.
+
+    `too_long` counts the sentences that are too long by document, for the documents with the most.
+    """
 
     number: int
     counts: dict[str, int]
     ambiguous: dict[str, int]
+    doubtful: dict[str, int]
     documents: dict[str, str]
+    too_long: tuple[tuple[str, int], ...] = ()
 
 
 def shards(
@@ -91,10 +101,11 @@ class ShardBuilder:
     names: Names
     max_tokens: int
     with_contexts: bool
+    exceptions: Exceptions | None = None
 
     def __call__(self, shard: DocumentShard) -> BuiltShard:
         """Write the shard's files, its record last, and return the record."""
-        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens)
+        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens, self.exceptions)
         lines: dict[str, list[str]] = {TRAIN: [], REST: [], CONTEXTS: []}
         for document in shard.documents:
             for sentence in reader.sentences(document):
@@ -108,11 +119,16 @@ class ShardBuilder:
                     reader.counts[f"lines {'with a relation' if pair.relations else kind}"] += 1
                 if self.with_contexts:
                     lines[CONTEXTS] += context_lines(sentence)
+        lines[DOUBTFUL] = [link.line for link in reader.doubtful]
+        reader.counts["doubtful links"] = len(reader.doubtful)
         for folder, written in lines.items():
             write_shard(self.folder / folder / f"{shard.number:06d}{_ENDINGS[folder]}", written)
         fingerprints = {document.id: document.fingerprint for document in shard.documents}
-        ambiguous = dict(reader.ambiguous.most_common(_NUM_AMBIGUOUS_KEPT))
-        record = BuiltShard(shard.number, dict(reader.counts), ambiguous, fingerprints)
+        ambiguous = dict(reader.ambiguous.most_common(_NUM_NAMES_KEPT))
+        reasons = Counter(link.reason for link in reader.doubtful)
+        doubtful = dict(reasons.most_common(_NUM_NAMES_KEPT))
+        too_long = tuple(reader.too_long.most_common(_NUM_TOO_LONG_KEPT))
+        record = BuiltShard(shard.number, dict(reader.counts), ambiguous, doubtful, fingerprints, too_long)
         write_shard(self.folder / RECORDS / f"{shard.number:06d}.json", [to_json(record._asdict())])
         return record
 
@@ -167,9 +183,10 @@ def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iter
             folder.refuse_occupied()  # another process may have finished in the meantime
         if mode != "append":
             folder.clear()
+        # The manifest first: a folder without one, left by a killed run, would be somebody else's.
+        folder.write({**folder.read(), **identity, "is_finished": False, REFUSED: False})
         for name in _FOLDERS:
             (path / name).mkdir(exist_ok=True)
-        folder.write({**folder.read(), **identity, "is_finished": False, REFUSED: False})
         with folder.refusable() if mode != "append" else contextlib.nullcontext():
             yield folder
 
@@ -179,9 +196,32 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return _output_folder(path).read()
 
 
+def fingerprint_of(path: Path) -> str:
+    """Return a hash of what a corpus was built from: documents, tables and settings; empty if it is not finished."""
+    manifest = read_manifest(path)
+    if not manifest.get("is_finished"):
+        return ""
+    documents = sorted(pair for record in read_records(path) for pair in record.documents.items())
+    identity = [manifest["format"], manifest["sayso"], manifest["settings"], manifest["inputs"], documents]
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def built_corpus(path: Path) -> dict[str, Any]:
+    """Return the manifest if the path is a finished corpus, empty if it is none; raise `UserError` if unfinished."""
+    manifest = read_manifest(path)
+    if manifest.get("is_finished") is False:
+        raise UserError(f"{path}: `sayso build` was interrupted here: finish it with {_APPEND} first")
+    return manifest
+
+
+def relations_of(corpus: Path, relations: Path | None) -> Path | None:
+    """Return the given relations file, else that of the corpus if it is one, else None."""
+    return relations or (corpus / RELATIONS if built_corpus(corpus) else None)
+
+
 def types_of(corpus: Path, types: Path | None) -> Path | None:
     """Return the given types file, else that of the corpus if it was built with types, else None."""
-    manifest = read_manifest(corpus)
+    manifest = built_corpus(corpus)
     has_types = bool(manifest) and manifest.get("types", {}).get("given") != 0
     return types or (corpus / TYPES if has_types else None)
 
@@ -225,8 +265,8 @@ def _refuse_other(folder: OutputFolder, identity: dict[str, Any]) -> None:
     path, manifest = folder.path, folder.read_checked(_Manifest, "corpus manifest")
     if not manifest:
         raise UserError(f"{path}: no built corpus to append to; build one without {_APPEND}")
-    for name, digest in identity["inputs"].items():
-        if manifest.inputs.get(name) != digest:
+    for name in dict.fromkeys((*identity["inputs"], *manifest.inputs)):
+        if manifest.inputs.get(name) != identity["inputs"].get(name):
             raise UserError(
                 f"{path}: {option(name, f'--{name}')} has changed since this corpus was built;"
                 f" start over with {OVERWRITE}"

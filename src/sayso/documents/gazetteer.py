@@ -26,6 +26,8 @@ _WORD, _ACCENTED_WORD = (
     for letters in (_LETTERS, _LETTERS_WITH_ACCENTS)
 )
 _EMPTY_LINE = re.compile(r"\n\s*\n")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+"""Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
 _HERE = ""
 """Trie key for the names that end at a node; it cannot clash with a word, because no word is empty."""
 
@@ -44,19 +46,24 @@ class NameMatch(NamedTuple):
 
 
 class Gazetteer:
-    """A trie of all names over case-folded words; `stopped` counts the names left out."""
+    """A trie of all names over case-folded words.
+
+    `stopped` counts the names left out, `unspaced` those that texts in their script rarely write as separate words.
+    """
 
     def __init__(self, names: Names, case: NameCase = "capitals", stop_names: Collection[str] = ()) -> None:
         self.case = case
         self._root: dict[str, Any] = {}
         self._small: set[str] = set()  # case-folded first words of names that do not begin with a capital
-        self.stopped = Oddities()
+        self.stopped, self.unspaced = Oddities(), Oddities()
         self.num_names = self.num_ambiguous = 0
         for name, entity_ids in _by_name(names).items():
             if reason := stop_reason(name, stop_names):
                 self.stopped.count(reason, name)
-            else:
-                self._add(name, tuple(entity_ids))
+                continue
+            self._add(name, tuple(entity_ids))
+            if not name.isascii() and _UNSPACED.search(name):
+                self.unspaced.count("in a script without spaces between words", name)
 
     def _add(self, name: str, entity_ids: tuple[str, ...]) -> None:
         words_of_name = _word_pattern(name).split(name)[1::2]
@@ -105,11 +112,11 @@ class Gazetteer:
 
     def _fitting(self, names: list[tuple[str, tuple[str, ...]]], written: str) -> tuple[str, ...]:
         """Return the entities whose names may be spelled this way; exact matches take precedence."""
+        if len(names) == 1 and names[0][0] == written.replace(" ", ""):
+            return names[0][1]
         if "\n" in written and _EMPTY_LINE.search(written):
             return ()
         written = _composed("".join(written.replace("_", " ").split()))
-        if len(names) == 1 and names[0][0] == written:
-            return names[0][1]
         exact = [entity_ids for name, entity_ids in names if name == written]
         fitting = exact or [entity_ids for name, entity_ids in names if _may_be(written, name, self.case)]
         return fitting[0] if len(fitting) == 1 else tuple(sorted({each for ids in fitting for each in ids}))

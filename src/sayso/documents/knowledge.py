@@ -1,12 +1,13 @@
 """The knowledge base: entity names, relations between entities, and the relations of the pairs in a sentence."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, option
 from sayso.readers.base import BadLineError, refuse_control
 from sayso.readers.files import parse_lines
 from sayso.readers.json_line import json_object, string, strings
@@ -18,6 +19,8 @@ Names = dict[str, tuple[str, ...]]
 """Entity id to names, the display name first."""
 
 _NUM_SHOWN = 5
+_CODE = re.compile(r"(?:[A-Za-z]{0,3}[./:_-])?[A-Za-z]{0,4}\d\w*|/?[a-z]/\w+|\w+://.*|m\.\w+")
+"""Ids such as Q42, m.0abc, /m/0abc, w.00230 and URLs."""
 
 
 def read_names(path: Path) -> Names:
@@ -29,6 +32,25 @@ def read_names(path: Path) -> Names:
     for _, (entity_id, found) in parse_lines(path, "names", _names):
         names.setdefault(entity_id, {}).update(dict.fromkeys(found))
     return {entity_id: tuple(found) for entity_id, found in names.items()}
+
+
+def names_of_ids(entity_ids: Iterable[str], source: Path) -> Names:
+    """Return the ids as names, for a knowledge base whose ids are names, perhaps with `_` for spaces.
+
+    Raises:
+        BadInputError: most ids are codes; the file `source` has them.
+
+    >>> names_of_ids(["Albert_Einstein", "Ulm"], Path("kb.tsv"))
+    {'Albert_Einstein': ('Albert Einstein',), 'Ulm': ('Ulm',)}
+    """
+    ids = list(dict.fromkeys(entity_id.strip() for entity_id in entity_ids))
+    codes = [entity_id for entity_id in ids if _CODE.fullmatch(entity_id)]
+    if 2 * len(codes) > len(ids):
+        raise BadInputError(
+            f"{source}: {len(codes):,} of {len(ids):,} entity ids, such as {codes[0]!r}, are not names: give the names"
+            f" of the entities with {option('names')}"
+        )
+    return {entity_id: (" ".join(entity_id.replace("_", " ").split()) or entity_id,) for entity_id in ids}
 
 
 def _names(text: str) -> tuple[str, list[str]]:
@@ -98,11 +120,24 @@ def read_knowledge(kb: Path, entity_ids: Collection[str], inventory: Path | None
     if relations is None:
         relations = [Relation(name) for name in sorted({fact.relation for fact in facts})]
     rank = {relation.name: number for number, relation in enumerate(relations)}
+    _count_several_objects(facts, relations, oddities)
     by_pair: dict[tuple[str, str], list[str]] = {}
     for head_id, name, tail_id in facts:
         by_pair.setdefault((head_id, tail_id), []).append(name)
     ordered = {pair: tuple(sorted(names, key=rank.__getitem__)) for pair, names in by_pair.items()}
     return Knowledge(relations=relations, facts=ordered, oddities=oddities)
+
+
+def _count_several_objects(facts: Iterable[Triple], relations: Sequence[Relation], oddities: Oddities) -> None:
+    """Count the subjects that have several objects in a functional relation; they stay."""
+    functional = {relation.name for relation in relations if relation.is_functional}
+    tails: dict[tuple[str, str], list[str]] = {}
+    for head_id, name, tail_id in facts:
+        if name in functional:
+            tails.setdefault((head_id, name), []).append(tail_id)
+    for (head_id, name), found in tails.items():
+        if len(found) > 1:
+            oddities.count("with several objects in a functional relation", f"{head_id} {name}: {', '.join(found)}")
 
 
 def _facts(
@@ -172,3 +207,36 @@ class Aligner:
 
     def _rank(self, pair: AlignedPair) -> tuple[bool, int]:
         return not pair.relations, pair_number(pair.head_id, pair.tail_id, self._seed)
+
+
+class Exceptions:
+    """Entities that must not be linked between two offsets of a document, as reviewers found them to be wrong."""
+
+    def __init__(self, rows: Iterable[tuple[str, int, int, str]] = ()) -> None:
+        self._by_document: dict[str, list[tuple[int, int, str]]] = {}
+        for document_id, start, stop, entity_id in rows:
+            self._by_document.setdefault(document_id, []).append((start, stop, entity_id))
+
+    def allowed(self, document_id: str, start: int, stop: int, entity_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the entities that a name between these offsets may be linked to.
+
+        >>> Exceptions([("news", 0, 40, "Q64")]).allowed("news", 5, 11, ("Q64", "Q821244"))
+        ('Q821244',)
+        """
+        rows = self._by_document.get(document_id, ())
+        wrong = {entity_id for first, last, entity_id in rows if first <= start and stop <= last}
+        return tuple(each for each in entity_ids if each not in wrong)
+
+
+def read_exceptions(path: Path) -> Exceptions:
+    """Read the file that `sayso decisions export --format exceptions` writes: document, start, stop and entity id."""
+    return Exceptions(row for _, row in parse_lines(path, "exceptions", _exception))
+
+
+def _exception(text: str) -> tuple[str, int, int, str]:
+    columns = text.split("\t")
+    if len(columns) != 4 or not all(columns):
+        raise BadLineError(f"expected 4 columns (document, start, stop, entity id), got {len(columns)}")
+    if not (columns[1].isdecimal() and columns[2].isdecimal()) or int(columns[1]) >= int(columns[2]):
+        raise BadLineError(f"{columns[1][:20]!r} and {columns[2][:20]!r} are not the offsets of a span")
+    return columns[0], int(columns[1]), int(columns[2]), columns[3]

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from sayso.documents.document import Document
 from sayso.documents.gazetteer import NameMatch, longest_first
-from sayso.documents.link import Linker, continues_a_name
+from sayso.documents.knowledge import Exceptions
+from sayso.documents.link import Link, Linker
 from sayso.documents.markup import PlainText, without_markup
 from sayso.documents.split import blocks, split, stripped
 from sayso.readers.base import CharSpan
@@ -32,13 +33,41 @@ class MentioningSentence(NamedTuple):
     source: Source
 
 
-class DocumentReader:
-    """Turns documents into sentences that mention entities; keeps statistics in `counts` and `ambiguous`."""
+class DoubtfulLink(NamedTuple):
+    """A name whose link is doubtful, its place in the document, the entities that have it, and the reason."""
 
-    def __init__(self, find: Find, linker: Linker, names: Mapping[str, Sequence[str]], max_tokens: int) -> None:
+    document_id: str
+    start: int
+    stop: int
+    name: str
+    entity_ids: tuple[str, ...]
+    reason: str
+
+    @property
+    def line(self) -> str:
+        """The link as a line of tab-separated values."""
+        columns = self.name, " ".join(self.entity_ids), self.reason
+        end = "\t".join(columns if self.reason.isprintable() else (" ".join(each.split()) for each in columns))
+        return f"{self.document_id}\t{self.start}\t{self.stop}\t{end}"
+
+
+class DocumentReader:
+    """Turns documents into sentences that mention entities; keeps statistics and the doubtful links."""
+
+    def __init__(
+        self,
+        find: Find,
+        linker: Linker,
+        names: Mapping[str, Sequence[str]],
+        max_tokens: int,
+        exceptions: Exceptions | None = None,
+    ) -> None:
         self._find, self._linker, self._names, self._max_tokens = find, linker, names, max_tokens
+        self._exceptions = exceptions
         self.counts: Counter[str] = Counter()
         self.ambiguous: Counter[str] = Counter()
+        self.doubtful: list[DoubtfulLink] = []
+        self.too_long: Counter[str] = Counter()
 
     def sentences(self, document: Document) -> Iterator[MentioningSentence]:
         """Yield the sentences that mention at least two entities."""
@@ -47,48 +76,63 @@ class DocumentReader:
         self.counts["documents with HTML"] += plain.start_C is not None
         self.counts["documents not in UTF-8"] += document.is_not_utf8
         self.counts["documents with NUL characters"] += document.has_nul
-        found = self._found(document, plain)
-        named = frozenset(each.entity_ids[0] for each in found if len(each.entity_ids) == 1)
-        for (start, stop), inside in _with_sentences(plain.text, found):
+        for (start, stop), inside in _with_sentences(plain.text, self._links(document, plain)):
             self.counts["sentences"] += 1
             if len(inside) > 1:
-                yield from self._sentence(document.id, plain, (start, stop), self._entities(plain, inside, named))
+                yield from self._sentence(document.id, plain, (start, stop), inside)
 
-    def _found(self, document: Document, plain: PlainText) -> list[NameMatch]:
-        """Return the names in the document: those supplied with it, else those found in its text."""
+    def _links(self, document: Document, plain: PlainText) -> list[Link]:
+        """Return the links in the document: those supplied with it, else those of the names found in its text."""
         if document.mentions is None:
-            found = [
-                each._replace(start=each.start + start, stop=each.stop + start)
-                for start, stop in blocks(plain.text)
-                for each in self._find(plain.text[start:stop])
-            ]
+            allowed = self._allowed(document.id, plain, self._names_in(plain.text))
+            links = self._linker.link(plain.text, allowed)
+            self._count(document.id, plain, links)
         else:
             given = ((plain.plain(start, stop), (entity_id,)) for start, stop, entity_id in document.mentions)
-            found = longest_first(
+            matches = longest_first(
                 [NameMatch(*span, ids) for where, ids in given if (span := stripped(plain.text, *where))]
             )
-        self.counts["names"] += len(found)
+            allowed = self._allowed(document.id, plain, matches)
+            links = [Link(*each[:2], each.entity_ids[0], each.entity_ids) for each in allowed]
+        self.counts["names"] += len(links)
+        return links
+
+    def _allowed(self, document_id: str, plain: PlainText, found: list[NameMatch]) -> list[NameMatch]:
+        """Return the names without the entities that the exceptions rule out; a name with no entity left is dropped."""
+        if not self._exceptions:
+            return found
+        kept = []
+        for each in found:
+            place = plain.original(each.start, each.stop)
+            ids = self._exceptions.allowed(document_id, *place, each.entity_ids)
+            self.counts["links ruled out"] += len(each.entity_ids) - len(ids)
+            kept += [each._replace(entity_ids=ids)] if ids else []
+        return kept
+
+    def _names_in(self, text: str) -> list[NameMatch]:
+        found: list[NameMatch] = []
+        for start, stop in blocks(text):
+            here = self._find(text[start:stop])
+            found += [NameMatch(a + start, b + start, entity_ids) for a, b, entity_ids in here] if start else here
         return found
 
-    def _entities(
-        self, plain: PlainText, found: Sequence[NameMatch], named: frozenset[str]
-    ) -> dict[str, list[CharSpan]]:
-        """Return the character spans of each entity in a sentence."""
-        entities: dict[str, list[CharSpan]] = {}
-        for each, entity_id in zip(found, self._linker.link(found, named), strict=True):
-            if len(each.entity_ids) > 1:
-                if continues_a_name(plain.text, each.start):
-                    entity_id = None
+    def _count(self, document_id: str, plain: PlainText, links: Sequence[Link]) -> None:
+        for start, stop, entity_id, candidates, doubt in links:
+            if doubt:
+                place = plain.original(start, stop)
+                self.doubtful.append(DoubtfulLink(document_id, *place, plain.text[start:stop], candidates, doubt))
+            elif len(candidates) > 1:
                 self.counts["ambiguous names"] += 1
                 self.counts["ambiguous names resolved"] += entity_id is not None
-                self.ambiguous[plain.text[each.start : each.stop]] += 1
-            if entity_id is not None:
-                entities.setdefault(entity_id, []).append((each.start, each.stop))
-        return entities
+                self.ambiguous[plain.text[start:stop]] += 1
 
     def _sentence(
-        self, document_id: str, plain: PlainText, where: CharSpan, entities: dict[str, list[CharSpan]]
+        self, document_id: str, plain: PlainText, where: CharSpan, links: Sequence[Link]
     ) -> Iterator[MentioningSentence]:
+        entities: dict[str, list[CharSpan]] = {}
+        for start, stop, entity_id, *_ in links:
+            if entity_id is not None:
+                entities.setdefault(entity_id, []).append((start, stop))
         if len(entities) < 2:
             return
         begin, end = where
@@ -98,6 +142,7 @@ class DocumentReader:
         tokens, starts = cut_at(*tokens_with_starts(text), edges)
         if len(tokens) > self._max_tokens:
             self.counts["sentences too long"] += 1
+            self.too_long[document_id] += 1
             return
         mentioned = []
         for entity_id, found in inside.items():
@@ -110,7 +155,18 @@ class DocumentReader:
         yield MentioningSentence(tuple(tokens), tuple(mentioned), source)
 
 
-def _with_sentences(text: str, found: Sequence[NameMatch]) -> Iterator[tuple[CharSpan, list[NameMatch]]]:
+def plain_sentences(text: str) -> Iterator[list[str]]:
+    """Yield the tokens of each sentence of a document, whether or not it has names.
+
+    >>> list(plain_sentences("<p>Ana left. Bo stayed.</p>"))
+    [['Ana', 'left', '.'], ['Bo', 'stayed', '.']]
+    """
+    plain = without_markup(text).text
+    for begin, end in blocks(plain):
+        yield from (tokenise(plain[begin + start : begin + stop]) for start, stop in split(plain[begin:end]))
+
+
+def _with_sentences(text: str, found: Sequence[Link]) -> Iterator[tuple[CharSpan, list[Link]]]:
     """Yield the span of each sentence in the text, and the names in it."""
     number = 0
     for begin, end in blocks(text):

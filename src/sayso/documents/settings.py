@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
 from sayso.documents.gazetteer import NameCase
 
-AmbiguityPolicy = Literal["skip", "document", "types"]
+AmbiguityPolicy = Literal["skip", "context"]
+DoubtPolicy = Literal["drop", "keep"]
 NameFinder = Literal["names", "spacy"]
 
 
@@ -15,17 +16,20 @@ NameFinder = Literal["names", "spacy"]
 class BuildSettings:
     """Settings of one corpus; documents appended later must be built with the same settings.
 
-    Whether an unrelated pair is sampled (`na_share`) depends only on its ids and the seed; other pairs go to `rest`. An
-    ambiguous name is resolved to the entity that the document also mentions by an unambiguous name (`document`), or
-    whose type fits the sentence's other entities (`types`). Of `max_pairs`, related pairs are kept first. Sentences of
+    Whether an unrelated pair is sampled (`na_share`) depends only on its ids and the seed; other pairs go to `rest`. A
+    link is doubtful if the name may be part of a longer one. Of `max_pairs`, related pairs are kept first. Sentences of
     more than `max_tokens` are mostly tables and lists.
     """
 
     na_share: Annotated[float, SHARE, Option("Fraction of unrelated pairs used for training, as NA.", "--na")] = 0.25
     ambiguous: Annotated[
         AmbiguityPolicy,
-        Option("Names shared by several entities: skip them, or resolve them by document or by type."),
-    ] = "skip"
+        Option("Names shared by several entities: resolve them by context where it is clear, or skip them."),
+    ] = "context"
+    doubtful: Annotated[
+        DoubtPolicy,
+        Option("Links of names that may be part of a longer name (Hans Albert Einstein): drop or keep them."),
+    ] = "drop"
     case: Annotated[NameCase, Option("capitals: at least the name's capitals; exact: same case; ignore: any case.")] = (
         "capitals"
     )
@@ -51,13 +55,19 @@ class BuildInputs:
     """The files a corpus is built from."""
 
     documents: Annotated[
-        Path, Option("Documents: a folder of .txt and .html, JSON lines (id, text), or one text file.")
+        Path, Option("Documents: a folder of .txt and .html, JSON lines (id, text), or one such file. PDF is not read.")
     ]
     kb: Annotated[Path, Option("Facts as TSV: head id, relation, tail id.")]
-    names: Annotated[Path, Option("Names as TSV or JSON lines: id, name, other names.")]
+    names: Annotated[
+        Path | None,
+        Option("Names as TSV or JSON lines: id, name, other names; by default the ids of the facts and types."),
+    ] = None
     types: Annotated[Path | None, Option("Entity types, JSON or TSV; missing types are guessed.")] = None
     relations: Annotated[Path | None, Option("Relations; by default those in the facts.")] = None
     stop_names: Annotated[Path | None, Option("More names to skip, one per line.")] = None
+    exceptions: Annotated[
+        Path | None, Option("Links that reviewers found wrong: `decisions export --format exceptions` writes them.")
+    ] = None
 
     def tables(self) -> dict[str, Path]:
         """Return all files except the documents, keyed by option name."""

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from sayso.readers.base import CharSpan
 
-_WORDS = {
+ENGLISH = {
     name: frozenset(words.split())
     for name, words in tomllib.loads(Path(__file__).with_name("english.toml").read_text("utf-8")).items()
 }
-COMMON_WORDS = _WORDS["common"]
+"""The lists of words in `english.toml`."""
+COMMON_WORDS = ENGLISH["common"]
 
 MAX_CHARACTERS = 100_000
 """Longer texts are split block by block."""
@@ -97,12 +98,12 @@ def _full_stop_ends(before: str, following: str) -> bool:
     found = _WORD_BEFORE.search(before)
     word = found[0] if found else ""
     folded = word.lower()
-    if folded in _WORDS["never_last"] or (len(word) == 1 and word.isupper()):
+    if folded in ENGLISH["never_last"] or (len(word) == 1 and word.isupper()):
         return False
-    if folded in _WORDS["before_number"] and following[:1].isdigit():
+    if folded in ENGLISH["before_number"] and following[:1].isdigit():
         return False
-    if folded in _WORDS["seldom_last"] or _DOTTED.fullmatch(word):
-        return following.lower() in _WORDS["beginners"]
+    if folded in ENGLISH["seldom_last"] or _DOTTED.fullmatch(word):
+        return following.lower() in ENGLISH["beginners"]
     return True
 
 

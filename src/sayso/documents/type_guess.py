@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sayso.documents.entity_graph import finest_type
 from sayso.documents.knowledge import Names
-from sayso.documents.link import finest_type
 from sayso.documents.mention import MentioningSentence
 from sayso.seeding import sub_seed
 

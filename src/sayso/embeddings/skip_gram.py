@@ -1,19 +1,21 @@
-"""Train skip-gram word vectors (Mikolov et al. 2013) with gensim, on a corpus in any supported format."""
+"""Train skip-gram word vectors (Mikolov et al. 2013) with gensim, on a corpus in any supported format or documents."""
 
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 from sayso.config import SEED, Range, check_ranges
+from sayso.documents.document import LeftOut, holds_documents, read_documents
+from sayso.documents.mention import plain_sentences
+from sayso.documents.settings import BuildSettings
 from sayso.embeddings.word2vec import write_word_vectors
 from sayso.errors import BadInputError, import_extra, option
 from sayso.io.atomic import refuse_unwritable_path
 from sayso.readers.read import Tally, read_sentences
-from sayso.records import Sentence, sentence_key
+from sayso.records import sentence_key
 from sayso.seeding import sub_seed
 
 
@@ -44,7 +46,9 @@ class SkipGramReport:
 def train_skip_gram(
     corpora: Sequence[Path], out: Path, settings: SkipGramSettings, max_bad: float, on_note: Callable[[str], None]
 ) -> SkipGramReport:
-    """Train vectors for the words in the corpora; write them as text or, if `out` ends in `.bin`, as binary.
+    """Train vectors for the words in the corpora, which are sentences or documents; write them to `out`.
+
+    The file is text, or binary if `out` ends in `.bin`.
 
     Raises:
         BadInputError: More than the fraction `max_bad` of the lines in a corpus are bad.
@@ -94,31 +98,48 @@ class _TextLines:
 
 def _write_text(path: Path, tallies: Sequence[Tally], window: int, max_bad: float) -> int:
     """Write the training text, one sequence per line; return the number of distinct sentences."""
-    sentences = chain.from_iterable(read_sentences(tally.path, tally) for tally in tallies)
+    are_documents = [holds_documents(tally.path) for tally in tallies]
+    read = {True: _of_documents, False: _of_sentences}
+    sentences = (tokens for tally, kind in zip(tallies, are_documents, strict=True) for tokens in read[kind](tally))
     num_distinct = 0
     with path.open("w", encoding="utf-8") as out:
         for tokens, is_sentence in _texts(sentences, window):
             num_distinct += is_sentence
             out.write(" ".join(tokens) + "\n")
-    for tally in tallies:
-        tally.refuse_too_many_bad(max_bad)
+    for tally, is_document in zip(tallies, are_documents, strict=True):
+        # `sayso build` has its own limit for documents that cannot be used, and lists them.
+        tally.refuse_too_many_bad(1.0 if is_document else max_bad)
     return num_distinct
 
 
-def _texts(sentences: Iterable[Sentence], window: int) -> Iterator[tuple[Sequence[str], bool]]:
+def _of_sentences(tally: Tally) -> Iterator[Sequence[str]]:
+    return (sentence.tokens for sentence in read_sentences(tally.path, tally))
+
+
+def _of_documents(tally: Tally) -> Iterator[Sequence[str]]:
+    """Yield the tokens of all sentences of the documents, and count those that cannot be used as bad."""
+    for document in read_documents(tally.path, BuildSettings(), lambda _: None):
+        if isinstance(document, LeftOut):
+            tally.count_bad(tally.path, 0, f"{document.where}: {document.reason}") if document.is_fault else None
+        else:
+            tally.num_good += 1
+            yield from plain_sentences(document.text)
+
+
+def _texts(sentences: Iterable[Sequence[str]], window: int) -> Iterator[tuple[Sequence[str], bool]]:
     """Yield each distinct sentence once with its names split, and each joined name in it once with the words around it.
 
     A sentence may occur with many pairs, each time with different names joined. This way it is learned only once, and
     no joined name is lost. Only 8 bytes per sentence are kept in memory.
     """
     seen: set[bytes] = set()
-    for sentence in sentences:
-        key = sentence_key(sentence.text)
+    for tokens in sentences:
+        key = sentence_key(" ".join(tokens))
         if _is_new(key, seen):
             yield key.split(), True
-        for index, token in enumerate(sentence.tokens):
+        for index, token in enumerate(tokens):
             if "_" in token.strip("_") and _is_new(f"{token}\t{key}", seen):
-                yield sentence.tokens[max(0, index - window) : index + window + 1], False
+                yield tokens[max(0, index - window) : index + window + 1], False
 
 
 def _is_new(text: str, seen: set[bytes]) -> bool:

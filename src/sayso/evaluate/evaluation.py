@@ -25,7 +25,7 @@ from sayso.model.predict import predict_logits
 from sayso.records import OnProgress, no_progress
 from sayso.store.columns import Column
 from sayso.store.marks import SentenceMarks
-from sayso.store.predictions import PredictionColumns
+from sayso.store.predictions import IN_RUN, PredictionColumns, write_predictions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +148,15 @@ def evaluate_run(
         uncalibrated_BR=_uncalibrated(subject),
         exact_BR=exact_BR,
     )
+
+
+def evaluate_and_keep(
+    subject: TrainedRun, marks: SentenceMarks, settings: EvaluationSettings, on_progress: OnProgress = no_progress
+) -> Evaluation:
+    """Evaluate a run like `evaluate_run`, and write its predictions to its folder, for the workbench."""
+    evaluation = evaluate_run(subject, marks, settings, on_progress)
+    write_predictions(subject.folder / IN_RUN, prediction_columns(evaluation))
+    return evaluation
 
 
 def _uncalibrated(subject: TrainedRun) -> np.ndarray | None:

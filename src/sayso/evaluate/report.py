@@ -19,14 +19,13 @@ from sayso.explain.faithfulness import sigmoid
 from sayso.facts.html import can_render, render
 from sayso.io.atomic import write_text
 from sayso.io.folder import make_folder
-from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
+from sayso.metrics.precision_recall import PrecisionRecallCurve, drawn_curve, precision_recall_curve
 from sayso.records import SUPPORT_LABELS
 from sayso.store.marks import SentenceMarks
 
 REPORT, PAGE = "report.json", "report.html"
 NUM_FACTS = 150
 """Number of facts per run on the page."""
-_NUM_POINTS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +112,7 @@ def _curve(run: Evaluation) -> PrecisionRecallCurve:
 
 def _charts(report: Report, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     runs = report.figures["runs"]
-    curves = [_thinned(name, _curve(run)) for name, run in zip(names, report.runs, strict=True)]
+    curves = [_drawn(name, _curve(run)) for name, run in zip(names, report.runs, strict=True)]
     yield "Precision-recall curves", line_chart(curves, "recall", "precision", "precision-recall curve of each run")
     for band, where in (("H", "probability 0.76 to 1"), ("L", "probability 0 to 0.25")):
         yield f"Kendall τ on {band}, {where}", _tau_bars(runs, names, band)
@@ -140,13 +139,9 @@ def _tau_bars(runs: Sequence[dict[str, Any]], names: Sequence[str], band: str) -
     return bar_chart(bars, names, "τ", f"Kendall tau on {band} by mechanism and run")
 
 
-def _thinned(name: str, curve: PrecisionRecallCurve) -> Series:
-    """Return the curve with at most `_NUM_POINTS` points."""
-    if not curve.num_positives or not len(curve.threshold):
-        return Series(name, [], [])
-    kept = np.unique(np.searchsorted(curve.recall, np.linspace(0, curve.recall[-1], _NUM_POINTS)))
-    kept = kept[kept < len(curve.recall)]
-    return Series(name, curve.recall[kept].tolist(), curve.precision[kept].tolist())
+def _drawn(name: str, curve: PrecisionRecallCurve) -> Series:
+    corners = drawn_curve(curve)
+    return Series(name, [recall for recall, _ in corners], [precision for _, precision in corners])
 
 
 def _facts(run: Evaluation) -> Iterator[dict[str, Any]]:

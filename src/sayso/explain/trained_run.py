@@ -1,7 +1,7 @@
 """A trained run, opened on one part of its store, for evaluation and explanation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from sayso.model.ensemble import PREFIX, load_parts, model_fingerprint
 from sayso.records import sentence_key
 from sayso.store.store import Store
 from sayso.store.table import BagTable
+
+_PARTS = ("test", "validation", "train", "rest")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,18 +70,25 @@ class TrainedRun:
 
     def find_bag(self, head: str, tail: str) -> int:
         """Return the index of the pair's bag in the part; raise `UserError` if there is none, or more than one."""
-        heads, tails = self._entities_named(head), self._entities_named(tail)
         table, where = self.table, f"{self.store.folder}: the {self.part_name} part"
-        found = np.flatnonzero(np.isin(table.head_B, heads) & np.isin(table.tail_B, tails))
+        found = self._bags_of(head, tail)
         if not len(found):
             hint = f": try a different {option('part')}"
-            if (np.isin(table.head_B, tails) & np.isin(table.tail_B, heads)).any():
+            if len(self._bags_of(tail, head)):
                 hint = f", but it has the pair the other way round: swap {option('head')} and {option('tail')}"
             raise UserError(f"{where} has no bag with head {head!r} and tail {tail!r}{hint}")
         if len(found) > 1:
             pairs = [" ".join(self.store.pair(table, bag)) for bag in found[:5].tolist()]
             raise UserError(f"{where} has {len(found)} pairs with these names: use ids, such as {'; '.join(pairs)}")
         return int(found[0])
+
+    def has_pair(self, head: str, tail: str) -> bool:
+        """Return whether the part has the pair, in this direction."""
+        return len(self._bags_of(head, tail)) > 0
+
+    def _bags_of(self, head: str, tail: str) -> np.ndarray:
+        heads, tails = self._entities_named(head), self._entities_named(tail)
+        return np.flatnonzero(np.isin(self.table.head_B, heads) & np.isin(self.table.tail_B, tails))
 
     def _entities_named(self, wanted: str) -> list[int]:
         """Return the entity with this id, or else those with this name, ignoring case."""
@@ -92,6 +101,20 @@ class TrainedRun:
         if not found:
             raise UserError(f"{self.store.folder}: no entity has the id or name {wanted!r}")
         return found
+
+
+def with_pair(run: TrainedRun, head: str, tail: str) -> TrainedRun:
+    """Return the run on the first part of its store that has the pair, in this direction or else in the other.
+
+    Raises:
+        UserError: no part has the pair.
+    """
+    there = [replace(run, part_name=part) for part in _PARTS if part in run.store.parts]
+    for pair in ((head, tail), (tail, head)):
+        for each in there:
+            if each.has_pair(*pair):
+                return each
+    raise UserError(f"{run.store.folder}: no part has a bag with head {head!r} and tail {tail!r}")
 
 
 def open_runs(folders: Sequence[Path], store: Store, part: str, device: str = "cpu") -> list[TrainedRun]:

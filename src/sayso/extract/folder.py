@@ -66,8 +66,6 @@ def prepare_folder(
                 f"{folder.path}: already divided into {before['num_shards']:,} shards: use the same number,"
                 f" or start over with {OVERWRITE}"
             )
-    for name in _FOLDERS:
-        (folder.path / name).mkdir(exist_ok=True)
     by_size = min(max(_LEAST_SHARDS, num_bytes // _SHARD_BYTES), _MOST_SHARDS)
     manifest = {
         **identity,
@@ -76,7 +74,9 @@ def prepare_folder(
         "num_shards": before.get("num_shards") or num_shards or by_size,
         "is_finished": False,
     }
-    folder.write(manifest)
+    folder.write(manifest)  # first: a folder without a manifest, left by a killed run, would be somebody else's
+    for name in _FOLDERS:
+        (folder.path / name).mkdir(exist_ok=True)
     return manifest
 
 

@@ -63,8 +63,15 @@ def _write_parquet(path: Path, facts: Iterable[ExtractedFact], _: ExportContext)
 
 _TEXT, _NUMBER, _COUNT = pa.string(), pa.float64(), pa.int32()
 _DOCUMENT = pa.struct({"id": _TEXT, "start": pa.int64(), "stop": pa.int64()})
+_SPANS = pa.list_(pa.list_(_COUNT))
 _EVIDENCE = pa.struct(
-    {"rank": _COUNT, "score": _NUMBER, "prefix": _TEXT, "exact": _TEXT, "suffix": _TEXT, "document": _DOCUMENT}
+    {
+        "rank": _COUNT,
+        **dict.fromkeys(("score", "alone"), _NUMBER),
+        **dict.fromkeys(("prefix", "exact", "suffix"), _TEXT),
+        **dict.fromkeys(("head", "tail"), _SPANS),
+        "document": _DOCUMENT,
+    }
 )
 _PROBABILITIES = ("probability_with", "probability_without", "probability_of_none")
 _SUPPORT = pa.struct(

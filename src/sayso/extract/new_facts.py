@@ -112,9 +112,9 @@ class NewFactThresholds:
 
 
 def thresholds_of_run(
-    run: Path, wanted: float, kb_completeness: float | None = None, decisions: Sequence[Path] = ()
+    run: Path, wanted: float, kb_completeness: float | None, decisions: Sequence[Path] = (), is_strict: bool = True
 ) -> NewFactThresholds | None:
-    """Choose the thresholds of a run for this precision of new facts; None if the run has no folds."""
+    """Choose thresholds for this precision (the most precise, unless `is_strict`); None if the run has no folds."""
     facts = read_held_out(run)
     if facts is None:
         return None
@@ -124,13 +124,13 @@ def thresholds_of_run(
     if decisions:
         decided = (each for path in decisions for each in read_decisions(path))
         assumption = from_decisions(decided, facts, relations, completeness)
-    return choose_for_new_facts(facts, relations, wanted, assumption)
+    return choose_for_new_facts(facts, relations, wanted, assumption, is_strict)
 
 
 def choose_for_new_facts(
-    facts: HeldOutFacts, relations: Sequence[str], wanted: float, assumption: Assumption
+    facts: HeldOutFacts, relations: Sequence[str], wanted: float, assumption: Assumption, is_strict: bool = True
 ) -> NewFactThresholds:
-    """Choose the lowest thresholds with at least this expected precision; raise `UserError` if there are none."""
+    """Choose the lowest thresholds with this expected precision; if `is_strict`, raise `UserError` if none have it."""
     if facts.is_known_Q.sum() < LEAST_FACTS:
         raise UserError(
             f"too few facts to estimate a precision: {int(facts.is_known_Q.sum())} were withheld (at least"
@@ -138,7 +138,7 @@ def choose_for_new_facts(
         )
     estimate = _Estimate(facts, len(relations), wanted, assumption.missing_per_known)
     chosen, (precision, optimism, interval) = estimate.certain_enough(assumption)
-    if interval.high < wanted:
+    if is_strict and interval.high < wanted:
         raise UserError(
             f"no threshold has an expected precision of {wanted:g} for new facts; the best is {precision:.2f} (90 %:"
             f" {interval.low:.2f} to {interval.high:.2f}), {assumption.text}: request a lower precision, or set"

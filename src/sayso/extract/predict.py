@@ -6,6 +6,7 @@ Shapes: B bags, N their sentences, R relations, F facts.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +15,10 @@ import numpy as np
 from sayso.explain import mechanisms_named
 from sayso.explain.bag import support_of
 from sayso.explain.facts import ExplainedFacts, encoded_facts, explain_facts
-from sayso.explain.faithfulness import sigmoid
+from sayso.explain.faithfulness import Encoded, sigmoid
 from sayso.extract.settings import ExtractSettings
-from sayso.facts.fact import ExtractedFact, quote_of
+from sayso.facts.fact import ExtractedFact
+from sayso.facts.quote import quote_of
 from sayso.features.batch import Part
 from sayso.features.lexicon import TypesById
 from sayso.features.user_input import InputBags, InputBuilder
@@ -24,7 +26,7 @@ from sayso.model.checkpoint import ModelParts
 from sayso.model.ensemble import model_fingerprint
 from sayso.model.predict import predict_logits
 from sayso.records import Bag, Sentence
-from sayso.store.rows import ranges
+from sayso.store.rows import Rows, ranges
 
 
 class Origin(NamedTuple):
@@ -90,18 +92,35 @@ class FactPredictor:
         mechanisms, bag_N = mechanisms_named([self.settings.method]), taken.part.table.bag_N
         for encoded, part_row, logit_F in encoded_facts(self.model.extractor, part, asked_F2):
             explained = explain_facts(encoded, logit_F, mechanisms, threshold_R[encoded.relation_F])
+            alone_E = self._alone(encoded, explained)
             for fact in range(len(logit_F)):
                 bag_rows = row_N[part_row[explained.sentences.row(fact)]]
                 evidence = [sentences[row] for row in bag_rows.tolist()]
-                yield self._fact(explained, fact, evidence, pairs[int(bag_N[bag_rows[0]])])
+                yield self._fact(explained, alone_E, fact, evidence, pairs[int(bag_N[bag_rows[0]])])
+
+    def _alone(self, encoded: Encoded, explained: ExplainedFacts) -> np.ndarray:
+        """Return each fact's probability from every sentence that is quoted, alone; NaN for the others."""
+        fact_E = np.repeat(np.arange(len(explained.sentences)), explained.sentences.length)
+        # In rank order, which does not depend on the order of the corpus.
+        order = np.lexsort((explained.rank_E, fact_E))
+        quoted = order[explained.rank_E[order] <= self.settings.max_evidence]
+        alone = Rows.of_lengths(explained.sentences.value[quoted], np.ones(len(quoted), np.int64))
+        alone_E = np.full(len(fact_E), np.nan)
+        alone_E[quoted] = encoded.probability(alone, fact_E[quoted])
+        return alone_E
 
     def _fact(
-        self, explained: ExplainedFacts, fact: int, sentences: Sequence[Sentence], named: Sentence
+        self,
+        explained: ExplainedFacts,
+        alone_E: np.ndarray,
+        fact: int,
+        sentences: Sequence[Sentence],
+        named: Sentence,
     ) -> ExtractedFact:
         settings = self.settings
         rows = slice(*explained.sentences.start[fact : fact + 2].tolist())
-        rank_E, score_E = explained.rank_E[rows].tolist(), explained.scores[settings.method][rows].tolist()
-        ranked = sorted(zip(rank_E, score_E, sentences, strict=True), key=lambda each: each[0])
+        columns = (explained.rank_E[rows], explained.scores[settings.method][rows], alone_E[rows])
+        ranked = sorted(zip(*(column.tolist() for column in columns), sentences, strict=True), key=itemgetter(0))
         return ExtractedFact(
             head_id=named.head.entity_id,
             head_name=named.head.name,
@@ -115,7 +134,8 @@ class FactPredictor:
             variant=self.model.variant,
             mechanism=settings.method,
             quotes=tuple(
-                quote_of(sentence, rank, float(score)) for rank, score, sentence in ranked[: settings.max_evidence]
+                quote_of(sentence, rank, score, alone=alone)
+                for rank, score, alone, sentence in ranked[: settings.max_evidence]
             ),
         )
 

@@ -8,7 +8,7 @@ from operator import add
 from typing import Any, NamedTuple, TextIO
 
 from sayso.facts.fact import Fact
-from sayso.facts.html import explanation_page
+from sayso.facts.html import explanation_page, with_brackets
 from sayso.records import (
     NOT_PREDICTED,
     NOT_SENTENCES,
@@ -156,7 +156,7 @@ def _evidence_lines(each: Evidence) -> Iterator[str]:
 
 def marked_text(sentence: Sentence) -> str:
     """Return the sentence as written in its document, with the head in square and the tail in curly brackets."""
-    gaps, tokens = map(list, zip(*as_written(sentence.tokens, sentence.source), strict=True))
+    gaps, tokens = map(list, zip(*with_brackets(as_written(sentence.tokens, sentence.source)), strict=True))
     for mention, (left, right) in ((sentence.head, "[]"), (sentence.tail, "{}")):
         for start, stop in mention.spans:
             tokens[start] = left + tokens[start]
@@ -185,7 +185,7 @@ def support_sentence(support: Support, probability: float, threshold: float | No
     """Return a sentence that says what a prediction rests on; the threshold is None if unknown.
 
     >>> support_sentence(Support("not_predicted", 0, 0.1, 0.1, 0.05), 0.04, 0.5, 3)
-    'Not predicted (0.04 is below the threshold 0.5).'
+    'Not predicted (0.04 is below 0.5).'
     """
     # Files written by 0.1 do not say how many sentences are each enough.
     is_counted = support.kind != SEVERAL_SENTENCES or support.num_enough is not None
@@ -213,7 +213,7 @@ def _below(probability: float, threshold: float | None) -> str:
         return f"{probability:.2f} is below the threshold"
     texts = (f"{probability:.{digits}f}" for digits in range(2, 17))
     shown = next((text for text in texts if float(text) < threshold), repr(probability))
-    return f"{shown} is below the threshold {threshold:g}"
+    return f"{shown} is below {threshold:g}"
 
 
 def _enough(support: Support, num_sentences: int) -> str:

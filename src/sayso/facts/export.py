@@ -12,21 +12,26 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from sayso.facts.fact import DecidedFact, Decision, Quote, QuotedFact
+from sayso.facts.fact import DecidedFact, Decision, QuotedFact
+from sayso.facts.quote import WRONG_ENTITY, DecidedQuote, Quote, quote_to_dict
 from sayso.facts.web_annotation import web_annotations
 from sayso.readers.base import BadLineError
 from sayso.readers.files import parse_lines
 from sayso.tokens import control_character
 
 FormName = Literal["jsonld", "csv", "triples", "quickstatements", "decisions"]
+QuoteFormName = Literal["quotes", "exceptions"]
 
 FACT_COLUMNS = (
     *("head_id", "head_name", "relation", "tail_id", "tail_name", "decision", "reason", "annotator", "decided_at"),
     *("probability", "is_label", "run", "variant", "model_fingerprint", "data_fingerprint", "mechanism"),
 )
-QUOTE_COLUMNS = ("rank", "score", "mark", "prefix", "quote", "suffix", "document", "start", "stop")
+QUOTE_COLUMNS = (
+    *("rank", "score", "mark", "prefix", "quote", "suffix", "document", "start", "stop"),
+    *("quote_decision", "quote_reason"),
+)
 """`start` and `stop` are the character offsets of the whole sentence in the document."""
 
 _EQUALS = ("=", "＝")
@@ -74,10 +79,39 @@ def csv_table(facts: Sequence[DecidedFact]) -> str:
     for fact in facts:
         about = [getattr(fact, name) for name in FACT_COLUMNS]
         for each in fact.quotes or [None]:
-            cells = [each.rank, each.score, each.mark, each.prefix, each.exact, each.suffix] if each else [""] * 6
-            place = each.source[:3] if each and each.source else [""] * 3
-            writer.writerow(map(shielded, (*about, *cells, *place)))
+            writer.writerow(map(shielded, (*about, *(_quote_cells(each) if each else [""] * len(QUOTE_COLUMNS)))))
     return file.getvalue()
+
+
+def _quote_cells(each: Quote) -> list[object]:
+    """Return the values of `QUOTE_COLUMNS`."""
+    words = [each.rank, each.score, each.mark, each.prefix, each.exact, each.suffix]
+    return [*words, *(each.source[:3] if each.source else [""] * 3), each.decision, each.reason]
+
+
+def quote_table(decided: Sequence[DecidedQuote]) -> str:
+    """Return the decisions on quotes as CSV with a header, one row each."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    about = ("head_id", "head_name", "relation", "tail_id", "tail_name", "annotator", "decided_at")
+    writer.writerow((*about, *QUOTE_COLUMNS))
+    for made in decided:
+        quote = made.quote._replace(decision=made.decision, reason=made.reason)
+        writer.writerow(map(shielded, (*(getattr(made, name) for name in about), *_quote_cells(quote))))
+    return file.getvalue()
+
+
+def exception_lines(decided: Sequence[DecidedQuote]) -> str:
+    """Return the wrong entities as `sayso build --exceptions` reads them: document, start, stop and entity id.
+
+    Quotes without a document are left out: without an offset, there is nothing to correct.
+    """
+    rows = (
+        (*made.quote.source[:3], getattr(made, WRONG_ENTITY[made.reason]))
+        for made in decided
+        if made.decision == "rejected" and made.reason in WRONG_ENTITY and made.quote.source
+    )
+    return "".join("\t".join(map(str, row)) + "\n" for row in sorted(set(rows)))
 
 
 def shielded(cell: object) -> object:
@@ -105,6 +139,7 @@ def bare(cell: str) -> str:
 def quick_statements(fact: QuotedFact, ids: Mapping[str, str] | None = None) -> str:
     """Return the fact's lines, one for each of its first quotes; empty if an id is not a Wikidata id.
 
+    A rejected quote is no reference; the comment has the reason.
     `ids` maps other ids to Wikidata ids.
     """
     head, relation, tail = (wikidata_id(name, ids or {}) for name in fact.triple)
@@ -112,7 +147,12 @@ def quick_statements(fact: QuotedFact, ids: Mapping[str, str] | None = None) -> 
         return ""
     model = re.sub(r"[^\w.-]", "", fact.model_fingerprint)  # must not end the comment
     comment = f"/* sayso, model {model}: probability {fact.probability:.3f} */"
-    references = [tuple(_reference(each)) for each in fact.quotes[:MAX_REFERENCES]] or [()]
+    rejected = [each.reason or "no reason" for each in fact.quotes if each.is_rejected]
+    if rejected:
+        reasons = re.sub(r"[^\w ,;()-]", "", "; ".join(rejected))  # must not end the comment
+        comment = comment.replace(" */", f", rejected quotes: {reasons} */")
+    kept = [each for each in fact.quotes if not each.is_rejected]
+    references = [tuple(_reference(each)) for each in kept[:MAX_REFERENCES]] or [()]
     return "".join("\t".join((head, relation, tail, *reference, comment)) + "\n" for reference in references)
 
 
@@ -158,13 +198,45 @@ def decision_lines(facts: Sequence[DecidedFact]) -> str:
     """Return one line of JSON per fact with only the decision, as read by `sayso prepare --decisions`."""
     lines = []
     for fact in facts:
-        record = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation, "decision": fact.decision}
+        record: dict[str, Any] = {
+            "head": fact.head_id,
+            "tail": fact.tail_id,
+            "relation": fact.relation,
+            "decision": fact.decision,
+        }
         about = {"by": fact.annotator, "at": fact.decided_at, "reason": fact.reason}
         record |= {name: value for name, value in about.items() if value}
+        if on_quotes := [_decision_on(each) for each in fact.quotes if each.decision]:
+            record["quotes"] = on_quotes
         lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     return "".join(lines)
 
 
+def _decision_on(each: Quote) -> dict[str, Any]:
+    about = {"reason": each.reason, "sentence": each.sentence, "document": quote_to_dict(each)["document"]}
+    return {"decision": each.decision, **{name: value for name, value in about.items() if value}}
+
+
+class QuoteForm(NamedTuple):
+    """A file format for decisions on quotes, also those on facts without a decision."""
+
+    file_name: str
+    media_type: str
+    write: Callable[[Sequence[DecidedQuote]], str]
+    about: str
+
+
+QUOTE_FORMS: dict[QuoteFormName, QuoteForm] = {
+    "quotes": QuoteForm(
+        "quotes.csv", "text/csv; charset=utf-8", quote_table, "decisions on sentences with their reasons, one per row"
+    ),
+    "exceptions": QuoteForm(
+        "exceptions.tsv",
+        "text/tab-separated-values; charset=utf-8",
+        exception_lines,
+        "wrong entities as document, start, stop and entity, for `sayso build --exceptions`",
+    ),
+}
 FORMS: dict[FormName, FileForm] = {
     "jsonld": FileForm(
         "accepted.jsonld",
@@ -198,6 +270,6 @@ FORMS: dict[FormName, FileForm] = {
         "application/x-ndjson",
         ("accepted", "rejected"),
         decision_lines,
-        "accepted and rejected facts without quotes, one JSON object per line",
+        "accepted and rejected facts with the decisions on their quotes, one JSON object per line",
     ),
 }

@@ -5,12 +5,21 @@ An exported or decided fact is self-contained: a later evaluation or a deleted r
 
 import json
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, get_args
 
+from sayso.facts.quote import (
+    DecidedQuote,
+    Quote,
+    QuoteDecisionName,
+    one_of,
+    quote_from_dict,
+    quote_to_dict,
+    read_stored_quote,
+    stored_quote,
+)
 from sayso.readers.base import BadLineError, refuse_control
-from sayso.readers.json_line import finite, json_object, nested, objects, share, string, strings, whole
-from sayso.records import Sentence, Source, Support, Triple, as_written, support_kind
-from sayso.tokens import shortest_cover
+from sayso.readers.json_line import json_object, nested, objects, share, string, strings, whole
+from sayso.records import Support, Triple, support_kind
 
 Decision = Literal["accepted", "rejected", "needs_evidence"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
@@ -19,36 +28,6 @@ Status = Literal["", "new", "known", "contradicts"]
 """Comparison with a knowledge base: not compared, missing there, present, or present with a different object although
 the relation allows only one."""
 STATUSES: tuple[Status, ...] = get_args(Status)
-
-
-ChoiceName = TypeVar("ChoiceName", bound=str)
-
-
-class Quote(NamedTuple):
-    """A sentence as evidence: the shortest span that names both entities, and the text before and after it.
-
-    The three parts together are the sentence as written in its document, with white space collapsed to one space.
-    `source` is the position of the whole sentence in its document, None if the corpus has no documents. `score` and
-    `rank` come from the mechanism that ranks the sentences; `mark` is the annotators' mark.
-    """
-
-    prefix: str
-    exact: str
-    suffix: str
-    rank: int
-    score: float
-    mark: str = ""
-    source: Source | None = None
-
-    @property
-    def sentence(self) -> str:
-        """The whole sentence."""
-        return f"{self.prefix}{self.exact}{self.suffix}"
-
-    @property
-    def place(self) -> dict[str, str | int] | None:
-        """The source as plain values: document id, start and stop."""
-        return self.source and {name: getattr(self.source, name) for name in ("document_id", "start", "stop")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +92,20 @@ class QuotedFact(Fact):
             is_label=is_label,
         )
 
+    def quote_decided(
+        self, quote: Quote, decision: QuoteDecisionName, reason: str, annotator: str, decided_at: str
+    ) -> DecidedQuote:
+        """Return the record of a person's decision on one of the quotes."""
+        names = ("head_id", "head_name", "relation", "tail_id", "tail_name")
+        return DecidedQuote(
+            **{name: getattr(self, name) for name in names},
+            quote=quote,
+            decision=decision,
+            reason=reason,
+            annotator=annotator,
+            decided_at=decided_at,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class DecidedFact(QuotedFact):
@@ -129,7 +122,7 @@ class DecidedFact(QuotedFact):
 
     def to_json(self) -> str:
         """Return the record as one line of JSON, which `from_json` reads."""
-        quotes = [{**each._asdict(), "source": each.place} for each in self.quotes]
+        quotes = [stored_quote(each) for each in self.quotes]
         return json.dumps({**asdict(self), "quotes": quotes}, ensure_ascii=False)
 
     @classmethod
@@ -147,13 +140,10 @@ class DecidedFact(QuotedFact):
             raise BadLineError("'is_label' is not true or false")
         return cls(
             **texts,
-            decision=_one_of(DECISIONS, string(record, "decision"), "decision"),
+            decision=one_of(DECISIONS, string(record, "decision"), "decision"),
             probability=share(record, "probability"),
             is_label=record["is_label"],
-            quotes=tuple(
-                _quote(each, string(each, "mark", ""), _source(each, "source", "document_id"))
-                for each in objects(record, "quotes")
-            ),
+            quotes=tuple(read_stored_quote(each) for each in objects(record, "quotes")),
         )
 
 
@@ -192,7 +182,7 @@ class ExtractedFact(QuotedFact):
             "text_probability": self.text_probability,
             "num_sentences": self.num_sentences,
             "support": self.support._asdict(),
-            "evidence": [_evidence(each) for each in self.quotes],
+            "evidence": [quote_to_dict(each) for each in self.quotes],
             "mechanism": self.mechanism,
             **{key: getattr(self, name) for name, key in _RUN.items()},
         }
@@ -225,35 +215,10 @@ class ExtractedFact(QuotedFact):
             num_sentences=whole(record, "num_sentences"),
             support=_support(record),
             mechanism=_text(record, "mechanism"),
-            quotes=tuple(_quote(each, "", _document(each)) for each in objects(record, "evidence")),
-            status=_one_of(STATUSES, _text(record, "status"), "status"),
+            quotes=tuple(quote_from_dict(each) for each in objects(record, "evidence")),
+            status=one_of(STATUSES, _text(record, "status"), "status"),
             contradicts=contradicts,
         )
-
-
-def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "") -> Quote:
-    """Return a sentence as a quote.
-
-    >>> sentence = Sentence.from_text("So Windhoek is Namibia's capital.", "Namibia", "Windhoek")
-    >>> quote_of(sentence, 1, 2.5)[:3]
-    ('So ', 'Windhoek is Namibia', " 's capital .")
-    >>> quote_of(sentence._replace(source=Source("news", 0, 33, glued=(4, 6))), 1, 2.5)[:3]
-    ('So ', 'Windhoek is Namibia', "'s capital.")
-    """
-    start, stop = shortest_cover(sentence.head.spans, sentence.tail.spans)
-    words = [gap + token for gap, token in as_written(sentence.tokens, sentence.source)]
-    before, naming, suffix = ("".join(piece) for piece in (words[:start], words[start:stop], words[stop:]))
-    exact = naming.lstrip(" ")
-    prefix = before + " " * (len(naming) - len(exact))
-    # A quote has no tokens, so only the position of the source is kept.
-    return Quote(prefix, exact, suffix, rank, score, mark, sentence.source and Source(*sentence.source[:3]))
-
-
-def _one_of(names: tuple[ChoiceName, ...], value: str, key: str) -> ChoiceName:
-    for name in names:
-        if value == name:
-            return name
-    raise BadLineError(f"{key!r} is {value[:20]!r}; it must be {', '.join(filter(None, names))}")
 
 
 def _text(record: dict[str, Any], key: str) -> str:
@@ -272,29 +237,3 @@ def _support(record: dict[str, Any]) -> Support:
     return Support(
         kind=support_kind(kind, num_smallest), num_smallest=num_smallest, num_enough=num_enough, **probabilities
     )
-
-
-def _evidence(each: Quote) -> dict[str, Any]:
-    place = each.source and {"id": each.source.document_id, "start": each.source.start, "stop": each.source.stop}
-    words = {"prefix": each.prefix, "exact": each.exact, "suffix": each.suffix}
-    return {"rank": each.rank, "score": each.score, **words, "document": place}
-
-
-def _quote(record: dict[str, Any], mark: str, source: Source | None) -> Quote:
-    prefix, exact, suffix = (string(record, key, "") for key in ("prefix", "exact", "suffix"))
-    return Quote(prefix, exact, suffix, whole(record, "rank"), finite(record, "score"), mark, source)
-
-
-def _document(record: dict[str, Any]) -> Source | None:
-    if "document" not in record:
-        raise BadLineError("'document' is missing from the evidence")
-    source = _source(record, "document", "id")
-    refuse_control(source.document_id if source else "")
-    return source
-
-
-def _source(record: dict[str, Any], key: str, id_key: str) -> Source | None:
-    if record.get(key) is None:
-        return None
-    place = nested(record, key)
-    return Source(string(place, id_key, ""), whole(place, "start"), whole(place, "stop"))

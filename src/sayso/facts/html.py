@@ -1,7 +1,8 @@
 """HTML pages rendered from templates: self-contained, with nothing loaded from the network and all text escaped."""
 
 import logging
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import groupby
@@ -9,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sayso.errors import UserError
+from sayso.facts.quote import Quote
 from sayso.records import Source, as_written
+from sayso.tokens import BRACKETS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -72,11 +75,121 @@ def styled_sentence(evidence: dict[str, Any]) -> Iterator[StyledText]:
             # The start is part of the key, so that adjacent mentions stay separate.
             kinds[start:stop] = [(side, start)] * (stop - start)
     source = evidence["source"] and Source(**evidence["source"])
-    written = zip(kinds, as_written(evidence["tokens"], source), strict=True)
+    written = zip(kinds, with_brackets(as_written(evidence["tokens"], source)), strict=True)
     for (kind, _), group in groupby(written, key=lambda pair: pair[0]):
         words = [word for _, word in group]
         text = "".join(gap + token for gap, token in words)
         yield StyledText(text.lstrip(" "), kind, words[0][0])
+
+
+def with_brackets(written: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield (preceding white space, token) pairs with brackets as documents write them, not as tokenizers do.
+
+    >>> "".join(gap + token for gap, token in with_brackets([("", "el"), (" ", "-lrb-"), (" ", "so"), (" ", "-RRB-")]))
+    'el (so)'
+    """
+    last = ""
+    for gap, token in written:
+        shown = BRACKETS.get(token.lower(), token)
+        is_bracket = shown != token
+        yield ("" if last or (is_bracket and shown in ")]}") else gap), shown
+        last = shown if is_bracket and shown in "([{" else ""
+
+
+def styled_quote(quote: Quote, head_name: str, tail_name: str) -> list[StyledText]:
+    """Return a quoted sentence with its mentions; a quote without their spans is searched for the names.
+
+    If a name is missing, the part that names both is marked.
+
+    >>> quote = Quote("In ", "El Paso , Texas", " .", 1, 0.5)
+    >>> [(each.text, each.kind) for each in styled_quote(quote, "texas", "el_paso")]
+    [('In', ''), ('El Paso', 'tail'), (',', ''), ('Texas', 'head'), ('.', '')]
+    """
+    if quote.head_spans or quote.tail_spans:
+        texts = [quote.prefix, quote.exact, quote.suffix]
+        stored = (("head", quote.head_spans), ("tail", quote.tail_spans))
+        spans = sorted((*span, side) for side, found in stored for span in found)
+    else:
+        texts = [_bracketed(text) for text in (quote.prefix, quote.exact, quote.suffix)]
+        spans = _named(texts, head_name, tail_name)
+    whole, last, pieces = "".join(texts), 0, list[tuple[str, str]]()
+    for start, stop, kind in spans:
+        if not last <= start < stop <= len(whole):
+            continue  # an edited file
+        pieces += [(whole[last:start], ""), (whole[start:stop], kind)]
+        last = stop
+    return _spaced_parts([StyledText(_bracketed(text), kind) for text, kind in [*pieces, (whole[last:], "")]])
+
+
+def _named(texts: Sequence[str], head_name: str, tail_name: str) -> list[tuple[int, int, str]]:
+    """Return the spans of the names in the texts of a quote, or that of the second text if a name is missing."""
+    sides = {_key(head_name): "head", _key(tail_name): "tail"}
+    names = sorted(filter(None, sides), key=len, reverse=True)
+    wanted = "|".join(re.escape(name).replace("\\ ", r"[\s_]+") for name in names) or r"(?!)"
+    found = list(re.finditer(rf"(?<!\w)(?:{wanted})(?!\w)", "".join(texts), re.IGNORECASE))
+    spans = [(each.start(), each.end(), sides[_key(each[0])]) for each in found]
+    if len({side for _, _, side in spans}) == 2:
+        return spans
+    return [(len(texts[0]), len(texts[0]) + len(texts[1]), "exact")] if texts[1] else []
+
+
+def _key(name: str) -> str:
+    return " ".join(name.replace("_", " ").casefold().split())
+
+
+def _bracketed(text: str) -> str:
+    """Return a text of tokens separated by spaces with its brackets as documents write them."""
+    tokens = ((" " if number else "", token) for number, token in enumerate(text.split(" ")))
+    return "".join(gap + token for gap, token in with_brackets(tokens))
+
+
+def _spaced_parts(parts: Sequence[StyledText]) -> list[StyledText]:
+    """Return the parts with the spaces at their ends moved to their gaps; empty ones are left out."""
+    befores = ["", *(each.text for each in parts)]
+    return [
+        each._replace(text=each.text.strip(), gap=" " if before.endswith(" ") or each.text.startswith(" ") else "")
+        for before, each in zip(befores, parts, strict=False)
+        if each.text.strip()
+    ]
+
+
+_ITEM = r"(?:(?!\b(?:head|tail)\b)[^,.;()])+"
+_SIDE = re.compile(
+    r"\b[Tt]he (?P<side>head|tail)\b"
+    # What kind of entity it is: ", a country," or ", a country, team or person,".
+    rf"(?:, an? {_ITEM}(?:(?:, {_ITEM})* or {_ITEM})?(?:,|(?=[.;]|$)))?"
+)
+_LONGEST_DEFINITION = 160
+
+
+def stated(head_name: str, relation: str, tail_name: str, definition: str = "") -> list[StyledText]:
+    """Return a fact as a sentence made from the relation's definition, or as head — relation → tail without one.
+
+    The definition has to name the head and the tail once each, in its first sentence.
+
+    >>> capital = "The tail, a city, is the capital of the head, a country or a state."
+    >>> plain_text(stated("Alabama", "/location/state/capital", "Montgomery", capital))
+    'Montgomery is the capital of Alabama'
+    >>> plain_text(stated("Montgomery", "capital_of", "Alabama"))
+    'Montgomery — capital_of → Alabama'
+    """
+    names = {"head": head_name, "tail": tail_name}
+    first, *_ = re.split(r"(?<=[.!?])\s", definition.strip())
+    sides = list(_SIDE.finditer(first))
+    if {side["side"] for side in sides} != {"head", "tail"} or len(sides) > 2 or len(first) > _LONGEST_DEFINITION:
+        name = relation.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1] or relation
+        return [StyledText(head_name, "head"), StyledText(f"— {name} →"), StyledText(tail_name, "tail")]
+    parts, end = list[StyledText](), 0
+    for side in sides:
+        parts += [StyledText(first[end : side.start()]), StyledText(names[side["side"]], side["side"])]
+        end = side.end()
+    parts.append(StyledText(first[end:].rstrip(".!; ")))
+    return _spaced_parts([each for each in parts if each.text])
+
+
+def plain_text(parts: Iterable[StyledText]) -> str:
+    """Return styled text without its styles, and names with spaces."""
+    return "".join(each.gap + (each.text.replace("_", " ") if each.kind else each.text) for each in parts).strip()
 
 
 def styled_words(words: Sequence[str], scores: Sequence[float]) -> Iterator[StyledText]:

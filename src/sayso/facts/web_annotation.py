@@ -14,7 +14,8 @@ from typing import Any
 from urllib.parse import quote as percent_encoded
 
 from sayso import __version__
-from sayso.facts.fact import DecidedFact, ExtractedFact, Quote, QuotedFact
+from sayso.facts.fact import DecidedFact, ExtractedFact, QuotedFact
+from sayso.facts.quote import Quote
 
 _TERMS = "urn:x-sayso:"
 """Namespace of our own terms, for what the Web Annotation vocabulary lacks."""
@@ -70,7 +71,9 @@ def _decided(fact: DecidedFact) -> dict[str, Any]:
         "created": fact.decided_at.replace("+00:00", "Z"),  # UTC as the Web Annotation model writes it
         "creator": {"type": "Person", "name": fact.annotator},
     }
-    about = {"sayso:decision": fact.decision, "sayso:isInKnowledgeBase": fact.is_label}
+    about: dict[str, Any] = {"sayso:decision": fact.decision, "sayso:isInKnowledgeBase": fact.is_label}
+    if rejected := [{**_target(fact, each), "sayso:reason": each.reason} for each in fact.quotes if each.is_rejected]:
+        about["sayso:rejectedQuote"] = rejected
     return {**_annotation(fact, creation, [reason] if fact.reason else [], fact.annotator, fact.decided_at), **about}
 
 
@@ -102,7 +105,7 @@ def _annotation(
             "sayso:run": fact.run,
             "sayso:data": fact.data_fingerprint,
         },
-        "target": [_target(fact, each) for each in fact.quotes],
+        "target": [_target(fact, each) for each in fact.quotes if not each.is_rejected],
         "sayso:probability": fact.probability,
         "sayso:mechanism": fact.mechanism,
         "body": [statement, *comments],

@@ -14,10 +14,7 @@ from sayso.errors import MissingExtraError
 from sayso.features.mentions import ModelInput
 from sayso.store.rows import Rows
 from sayso.store.vocabulary import Numbering
-
-_BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}
-"""How treebank tokenizers, and so FB-NYT, write brackets."""
-
+from sayso.tokens import BRACKETS
 
 _NUM_SPECIAL = 6
 """The special tokens of a sentence whose mentions occur once each."""
@@ -46,7 +43,7 @@ class SubwordTokenizer:
     def split(self, words: Iterable[str]) -> Rows:
         """Return the subword ids of each word, at least one per word."""
         # With a space in front, every kind of tokenizer treats the text as a word inside a sentence.
-        spaced = [" " + _BRACKETS.get(word.lower(), word.replace("_", " ")) for word in words]
+        spaced = [" " + BRACKETS.get(word.lower(), word.replace("_", " ")) for word in words]
         ids = [
             each.ids or [self.special.unknown] for each in self._backend.encode_batch(spaced, add_special_tokens=False)
         ]

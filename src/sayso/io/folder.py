@@ -106,7 +106,8 @@ class OutputFolder:
             raise UserError(f"{self.path}: a file with this name exists; choose another folder")
         if not self.path.is_dir() or self._is_named():
             return
-        if any(path.name != _LOCK for path in self.path.iterdir()) and not self.read():
+        ours = (_LOCK, f".{MANIFEST}.")  # of a run killed before it had written its manifest
+        if any(not path.name.startswith(ours) for path in self.path.iterdir()) and not self.read():
             raise UserError(f"{self.path}: the folder was not written by `{self.made_by}`; choose another folder")
 
     @contextlib.contextmanager

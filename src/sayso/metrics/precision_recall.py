@@ -74,6 +74,29 @@ def precision_recall_curve(
     )
 
 
+MAX_CORNERS = 600
+"""How many corners a drawn curve may have."""
+
+
+def drawn_curve(curve: PrecisionRecallCurve, max_corners: int = MAX_CORNERS) -> list[tuple[float, float]]:
+    """Return the curve as corners (recall, precision), spread evenly along its length, including both ends.
+
+    Reports and the workbench both draw this. It is empty without positives.
+
+    >>> drawn_curve(precision_recall_curve([0.9, 0.5], [1, 0]))
+    [(1.0, 1.0), (1.0, 0.5)]
+    """
+    if not curve.num_positives or not curve.num_retrieved.size:
+        return []
+    recall, precision = curve.recall, curve.precision
+    kept = np.arange(recall.size)
+    if recall.size > max_corners:
+        length = np.append(0.0, np.cumsum(np.hypot(np.diff(recall), np.diff(precision))))
+        kept = np.unique(np.searchsorted(length, np.linspace(0.0, length[-1], max_corners)))
+        kept[0], kept[-1] = 0, recall.size - 1
+    return list(zip(recall[kept].tolist(), precision[kept].tolist(), strict=True))
+
+
 def _steps(score_S: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
     """Return the descending order, the scores in it, and where in it each distinct score ends."""
     if np.isnan(score_S).any():

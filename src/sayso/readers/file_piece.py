@@ -10,7 +10,7 @@ from sayso.errors import UserError
 from sayso.input_file import holds_no, refuse_missing, refuse_pipe
 from sayso.io.folder import OVERWRITE
 from sayso.readers.base import Line
-from sayso.readers.files import files_of, is_not_blank, parts_of, read_lines, read_lines_between
+from sayso.readers.files import files_of, is_not_blank, read_lines, read_lines_between
 from sayso.readers.read import Tally, read_sentences
 
 _GZIP = b"\x1f\x8b"
@@ -54,7 +54,7 @@ def corpus_files(corpus: Path) -> list[Path]:
     """Return the files of a corpus, which is a file, a folder of files, or a folder written by `sayso build`."""
     refuse_missing([corpus])
     refuse_pipe(corpus, "the corpus is")
-    return files_with_text(corpus, [file for part in parts_of(corpus) for file in files_of(part)])
+    return files_with_text(corpus, files_of(corpus))
 
 
 def files_with_text(corpus: Path, files: Iterable[Path]) -> list[Path]:

@@ -26,22 +26,24 @@ OnBytes = Callable[[int], None]
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file, or the folder's files sorted by name, without hidden ones."""
+    """Return the file, or the folder's files sorted by name, without hidden ones; of a built corpus, of its parts."""
     if not path.is_dir():
         return [path]
     refuse_other_kind(path, "sentences")
-    if (path / "train").is_dir():
-        raise BadInputError(f"{path}: this folder contains a built corpus; use its sentences, {path / 'train'}")
-    files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    files = [file for part in parts_of(path) for file in sorted(part.iterdir()) if _is_visible(file)]
     if not files:
         raise BadInputError(f"{path}: this folder contains no files")
     return files
 
 
+def _is_visible(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith(".")
+
+
 def parts_of(path: Path) -> list[Path]:
     """Return the non-empty sentence folders of a built corpus, or the path itself for anything else."""
-    built = [path / name for name in ("train", "rest") if (path / name).is_dir()]
-    return [part for part in built if any(part.iterdir())] if built else [path]
+    built = [path / name for name in ("train", "rest") if path.is_dir() and (path / name).is_dir()]
+    return [part for part in built if any(map(_is_visible, part.iterdir()))] if built else [path]
 
 
 def size_of(path: Path) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from sayso.errors import BadInputError, as_command, option
 from sayso.input_file import holds_no
 from sayso.readers import READERS
-from sayso.readers.base import BadLine, Line, SentenceItem, kind_of_fault
+from sayso.readers.base import BadLine, Line, Reader, SentenceItem, kind_of_fault
 from sayso.readers.files import OnBytes, files_of, is_not_blank, read_lines
 from sayso.records import Sentence
 
@@ -110,12 +110,25 @@ def _items(lines: Iterator[Line], tally: Tally, file: Path) -> Iterator[Sentence
 
 def _detect(lines: Sequence[Line], path: Path) -> str:
     """Detect the format from the first few lines, because the very first may be invalid."""
-    for _, text in lines:
-        for form, reader in READERS.items():
-            if isinstance(text, str) and reader.recognises(text):
-                return form
+    if form := _recognised(lines):
+        return form
     forms = "; ".join(f"{form}: {reader.about}" for form, reader in READERS.items())
     raise BadInputError(f"{path}:{lines[0][0]}: unknown format ({forms})")
+
+
+def _recognised(lines: Iterable[Line]) -> str:
+    """Return the first format that recognises one of the lines; empty if there is none."""
+    found = (form for _, text in lines for form, reader in READERS.items() if _is_in(text, reader))
+    return next(found, "")
+
+
+def _is_in(text: str | BadLine, reader: Reader) -> bool:
+    return isinstance(text, str) and reader.recognises(text)
+
+
+def has_sentences(file: Path) -> bool:
+    """Return whether a format recognises one of the file's first lines."""
+    return bool(_recognised(islice(filter(is_not_blank, read_lines(file)), _NUM_LINES_LOOKED_AT)))
 
 
 def refuse_unknown_form(form: str) -> None:

@@ -7,11 +7,16 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sayso.memory import DiskShuffle, slices_by_cost
-from sayso.records import Sentence, sentence_key
+from sayso.readers.files import size_of
+from sayso.readers.read import Tally, read_sentences
+from sayso.readers.tables import read_entity_types, read_inventory, refuse_no_type
+from sayso.records import OnProgress, Sentence, no_progress, sentence_key
 
 _NUM_PARTITIONS = 256
 
@@ -106,6 +111,53 @@ def summarise(surveyors: Sequence[Surveyor], typed: Iterable[str] | None = None)
         "bag_size_mean": num_in_bags / num_bags if num_bags else 0.0,
         "bag_size_max": max(sizes, default=0),
         "bags_of_one": sizes[1],
+    }
+
+
+class Survey(NamedTuple):
+    """The counts of each file and of all together, and the bad lines of each."""
+
+    files: list[tuple[Path, dict[str, Any]]]
+    whole: dict[str, Any]
+    tallies: list[Tally]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        return {**self.whole, "files": [{"file": str(path), **report} for path, report in self.files]}
+
+
+def survey_files(
+    files: Sequence[Path],
+    form: str = "auto",
+    relations: Path | None = None,
+    types: Path | None = None,
+    on_progress: OnProgress = no_progress,
+) -> Survey:
+    """Count the sentences in the files; `relations` and `types` are tables to compare them with."""
+    known = {relation.name for relation in read_inventory(relations)} if relations else None
+    kinds = read_entity_types(types, known or ()) if types else {}
+    read = [_read(path, form, known, on_progress) for path in files]
+    if types:
+        refuse_no_type(types, kinds, set().union(*(surveyor.entities for surveyor, _ in read)))
+    typed = {entity for entity, names in kinds.items() if names} if types else None
+    reports = [_report(summarise([surveyor], typed), [tally]) for surveyor, tally in read]
+    whole = _report(summarise([surveyor for surveyor, _ in read], typed), [tally for _, tally in read])
+    return Survey(list(zip(files, reports, strict=True)), whole, [tally for _, tally in read])
+
+
+def _read(path: Path, form: str, known: set[str] | None, on_progress: OnProgress) -> tuple[Surveyor, Tally]:
+    surveyor, tally, size = Surveyor(), Tally(path, form), size_of(path)
+    for sentence in read_sentences(path, tally, known, lambda done: on_progress(f"reading {path}", done, size)):
+        surveyor.add(sentence)
+    return surveyor, tally
+
+
+def _report(survey: dict[str, Any], tallies: list[Tally]) -> dict[str, Any]:
+    return survey | {
+        "mentions_not_found": sum(tally.num_bad_with("is not in the sentence") for tally in tallies),
+        "bad_lines": sum(tally.num_bad for tally in tallies),
+        "format": ", ".join(sorted({tally.form for tally in tallies})),
     }
 
 

@@ -13,7 +13,7 @@ from sayso.errors import BadInputError
 from sayso.input_file import holds_no, note_old_format
 from sayso.readers.base import BadLineError, located, refuse_control
 from sayso.readers.files import lines_with_text, parse_lines, read_json, read_text
-from sayso.readers.json_line import has_keys, json_object, string
+from sayso.readers.json_line import has_keys, json_object, objects, string
 from sayso.records import NA_NAMES, Relation, Triple
 
 TypeTable = dict[str, tuple[str, ...]]
@@ -181,14 +181,26 @@ def _types_from_columns(path: Path, text: str) -> TypeTable:
     return {entity_id: tuple(names) for entity_id, names in types.items()}
 
 
+class SentenceDecision(NamedTuple):
+    """An annotator's decision on one sentence of a fact."""
+
+    sentence: str
+    decision: FactDecisionName
+    reason: str = ""
+
+
 class FactDecision(NamedTuple):
-    """An annotator's decision on a fact; `by`, `at` and `reason` are empty if the line does not give them."""
+    """An annotator's decision on a fact; `by`, `at` and `reason` are empty if the line does not give them.
+
+    `quotes` are the decisions on its sentences.
+    """
 
     fact: Triple
     decision: FactDecisionName
     by: str = ""
     at: str = ""
     reason: str = ""
+    quotes: tuple[SentenceDecision, ...] = ()
 
 
 def read_triples(path: Path) -> Iterator[Triple]:
@@ -218,8 +230,16 @@ def _decision(text: str, path: Path) -> FactDecision:
         record["decision"] = record["verdict"]
     head_id, relation, tail_id, decision = (string(record, key) for key in ("head", "relation", "tail", "decision"))
     refuse_control(head_id, relation, tail_id)
+    by, at, reason = (string(record, key, "") for key in ("by", "at", "reason"))
+    quotes = tuple(
+        SentenceDecision(string(each, "sentence"), _known(string(each, "decision")), string(each, "reason", ""))
+        for each in (objects(record, "quotes") if "quotes" in record else ())
+    )
+    return FactDecision(Triple(head_id, relation, tail_id), _known(decision), by, at, reason, quotes)
+
+
+def _known(decision: str) -> FactDecisionName:
     known: tuple[FactDecisionName, ...] = get_args(FactDecisionName)
     if decision not in known:
         raise BadLineError(f"'decision' is {decision[:20]!r}; it must be {' or '.join(known)}")
-    by, at, reason = (string(record, key, "") for key in ("by", "at", "reason"))
-    return FactDecision(Triple(head_id, relation, tail_id), known[known.index(decision)], by, at, reason)
+    return known[known.index(decision)]

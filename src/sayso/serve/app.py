@@ -20,7 +20,16 @@ from sayso.serve import access, agreement, decisions
 from sayso.serve.annotate import pages as annotate
 from sayso.serve.annotate import queue
 from sayso.serve.predictions import pages as predictions
-from sayso.serve.responses import HANDLERS, SAFETY_HEADERS, STATIC, ErrorResponse, Render, RequestError, answer
+from sayso.serve.responses import (
+    HANDLERS,
+    SAFETY_HEADERS,
+    STATIC,
+    STATIC_URL,
+    ErrorResponse,
+    Render,
+    RequestError,
+    answer,
+)
 from sayso.serve.review import pages as review
 from sayso.serve.server import ServeSettings
 from sayso.serve.try_it import pages as try_it
@@ -87,7 +96,8 @@ def make_app(settings: ServeSettings) -> FastAPI:
     app.add_middleware(SafetyMiddleware, max_body=settings.max_body)
     for router in ROUTERS:
         app.include_router(router)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    for url in (STATIC_URL, _STATIC):
+        app.mount(url.rstrip("/"), StaticFiles(directory=STATIC))
     return app
 
 
@@ -152,9 +162,7 @@ class SafetyMiddleware:
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                if scope["path"].startswith(_STATIC):
-                    headers["Cache-Control"] = "no-cache"  # revalidated each time, sent only if changed
-                for name, value in SAFETY_HEADERS.items():
+                for name, value in {**SAFETY_HEADERS, **_caching(scope["path"])}.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -169,6 +177,14 @@ class SafetyMiddleware:
             return unread.pop() if unread else await receive()
 
         await self._app(scope, receive_again, send_safely)
+
+
+def _caching(path: str) -> dict[str, str]:
+    """Return the header that says how long a browser keeps a static file."""
+    if not path.startswith(_STATIC):
+        return {}
+    # Without a fingerprint, a file is revalidated each time and sent only if changed.
+    return {"Cache-Control": "public, max-age=31536000, immutable" if path.startswith(STATIC_URL) else "no-cache"}
 
 
 async def _whole_body(scope: Scope, receive: Receive, limit: int) -> bytes:

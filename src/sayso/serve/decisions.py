@@ -4,6 +4,7 @@ A decision records the fact, who decided what and why, and the sentences shown o
 """
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from http import HTTPStatus
 from math import ceil
@@ -19,8 +20,9 @@ from sayso.annotate.log import undo
 from sayso.annotate.people import Annotator, now
 from sayso.errors import BadInputError
 from sayso.facts.explanation import Explanation
-from sayso.facts.export import FORMS, FormName
-from sayso.facts.fact import DecidedFact, Decision, Fact, QuotedFact, quote_of
+from sayso.facts.export import FORMS, QUOTE_FORMS, FormName, QuoteForm, QuoteFormName
+from sayso.facts.fact import DecidedFact, Decision, Fact, QuotedFact
+from sayso.facts.quote import WRONG_ENTITY, quote_of
 from sayso.records import Triple
 from sayso.serve.access import Bench, Who
 from sayso.serve.annotate.schemas import KeyedRequest, Prose
@@ -37,6 +39,8 @@ PAGE_SIZE = 50
 MAX_LISTED = 1_000
 MAX_QUOTES = 20
 MAX_REASON = 2_000
+MAX_ID = 2_000
+"""In characters; an id may be a URL."""
 
 
 class DecisionRequest(KeyedRequest):
@@ -81,13 +85,36 @@ class UndoDecisionForm(SentByForm, UndoDecisionRequest):
     """Undo a decision with the button on a page."""
 
 
+class FactIds(BaseModel):
+    """An extracted fact, by its ids."""
+
+    head: Annotated[str, Field(max_length=MAX_ID)]
+    relation: Annotated[str, Field(max_length=500)]
+    tail: Annotated[str, Field(max_length=MAX_ID)]
+
+    @property
+    def fact(self) -> Triple:
+        """The fact as a triple."""
+        return Triple(self.head, self.relation, self.tail)
+
+
+class RestoredDecision(FactIds):
+    """A fact after an undo: the decision that it had before, empty for none."""
+
+    decision: str
+
+
 class UndoneDecision(BaseModel):
-    """The fact whose decision was undone, empty if there was none; `link` is the page to show next."""
+    """The fact whose decision was undone, empty if there was none; `link` is the page to show next.
+
+    `facts` are all facts of the step, which may have decided on several.
+    """
 
     head_id: str = ""
     relation: str = ""
     tail_id: str = ""
     link: str
+    facts: list[RestoredDecision] = []
 
 
 @pages.get("/decisions")
@@ -106,6 +133,7 @@ def list_page(
         number = min(page, num_pages)
         rows, damaged = stored.decisions(connection, wanted, (number - 1) * PAGE_SIZE, PAGE_SIZE)
         curators = stored.curators(connection)
+        reasons = stored.count_reasons(connection)
     asked = {name: value for name, value in vars(wanted).items() if value}
     return render(
         "decisions/list.html",
@@ -117,10 +145,17 @@ def list_page(
         number=number,
         num_pages=num_pages,
         curators=curators,
-        forms=FORMS,
+        reasons=reasons,
+        forms={**FORMS, **_quote_forms(reasons)},
         page_link=lambda other: "/decisions?" + urlencode({**asked, "page": other}),
         undone=undone,
     )
+
+
+def _quote_forms(reasons: Sequence[stored.ReasonCount]) -> dict[QuoteFormName, QuoteForm]:
+    """Return the formats for which there are decisions on quotes."""
+    has_wrong_entity = any(each.reason in WRONG_ENTITY for each in reasons)
+    return {name: form for name, form in QUOTE_FORMS.items() if reasons and (name == "quotes" or has_wrong_entity)}
 
 
 @pages.post("/decisions/decide")
@@ -153,6 +188,13 @@ def get_decisions(
     return [DecisionResponse(**{**vars(each), "quotes": list(map(quote_response, each.quotes))}) for each in found]
 
 
+@api.get("/reasons")
+def get_reasons(bench: Bench) -> list[stored.ReasonCount]:
+    """Return how many sentences were rejected for each reason, and of how many facts."""
+    with bench.database.reading() as connection:
+        return stored.count_reasons(connection)
+
+
 @api.post("")
 def post_decision(bench: Bench, who: Who, given: PredictionDecision) -> None:
     """Save a decision, replacing the previous one."""
@@ -164,17 +206,34 @@ def post_undo(bench: Bench, who: Who, given: UndoDecisionRequest) -> UndoneDecis
     """Undo your last decision."""
     with bench.database.writing() as connection:
         changes = undo(connection, who, stored.SCOPE, given.key)
+        # An undo restores the last change first.
+        facts = list(dict.fromkeys(each.fact for each in reversed(changes)))
+        before = stored.decisions_on(connection, facts)
     if not changes:
         return UndoneDecision(link="/decisions?undone=nothing")
-    fact = changes[0].fact
+    fact, restored = (
+        facts[0],
+        [
+            RestoredDecision(
+                head=each.head_id, relation=each.relation, tail=each.tail_id, decision=before.get(each, "")
+            )
+            for each in facts
+        ],
+    )
     link = review_link(bench, fact, given.facts, given.within) or fact_link(bench, "", fact)
-    return UndoneDecision(**fact._asdict(), link=link or "/decisions?undone=elsewhere")
+    return UndoneDecision(**fact._asdict(), link=link or "/decisions?undone=elsewhere", facts=restored)
 
 
 @pages.get("/decisions/files/{form}")
 @api.get("/files/{form}", response_class=Response)
-def get_file(bench: Bench, form: FormName) -> Response:
-    """Return the decided facts as a file in this format."""
+def get_file(bench: Bench, form: FormName | QuoteFormName) -> Response:
+    """Return the decided facts, or the decisions on their quotes, as a file in this format."""
+    if form == "quotes" or form == "exceptions":
+        on_quotes = QUOTE_FORMS[form]
+        with bench.database.reading() as connection:
+            return download(
+                on_quotes.file_name, on_quotes.write(stored.decided_quotes(connection)), on_quotes.media_type
+            )
     chosen = FORMS[form]
     with bench.database.reading() as connection:
         facts, _ = stored.decisions(connection)
@@ -205,17 +264,17 @@ def save_decision(bench: Workbench, who: Annotator, given: PredictionDecision) -
     """Save a decision on a fact in a run's predictions; refused if the fact is withheld from the annotator."""
     run = find_run(given.run, bench)
     explanation = run.explanation(find_fact(run, given), marks_visible(bench, who, given))
-    save(bench, who, given, quoted_fact(run, explanation), bool(explanation.is_label))
+    save(bench, who, given, [(quoted_fact(run, explanation), bool(explanation.is_label))])
 
 
-def save(bench: Workbench, who: Annotator, given: DecisionRequest, fact: QuotedFact, is_label: bool) -> None:
-    """Save or withdraw a decision; `is_label` says whether the knowledge base has the fact."""
+def save(bench: Workbench, who: Annotator, given: DecisionRequest, facts: Sequence[tuple[QuotedFact, bool]]) -> None:
+    """Save or withdraw a decision on facts; each comes with whether the knowledge base has it."""
     with bench.database.writing() as connection:
         if given.decision == "withdrawn":
-            stored.withdraw(connection, who, fact.triple, given.key)
-        else:
-            decided = fact.decided(given.decision, who.name, now(), given.reason.strip(), is_label)
-            stored.decide(connection, who, decided, given.key)
+            stored.withdraw(connection, who, [fact.triple for fact, _ in facts], given.key)
+            return
+        about = (given.decision, who.name, now(), given.reason.strip())
+        stored.decide_together(connection, who, [fact.decided(*about, is_label) for fact, is_label in facts], given.key)
 
 
 def quoted_fact(run: RunPredictions, explanation: Explanation) -> QuotedFact:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import ceil
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
@@ -21,6 +21,8 @@ from sayso.facts.fact import Fact
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 PAGE_SIZE = 50
 
+NUM_AHEAD = 4
+"""The number of facts that a page fetches in advance, so that several key presses in a row never wait."""
 MAX_TERMS = 8
 """The maximum number of words in a search."""
 
@@ -29,6 +31,9 @@ class TableQuery(BaseModel):
     """The filters, sort order and page that every table of facts supports; empty filters match everything."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    unfolded: ClassVar[frozenset[str]] = frozenset({"q", "relation", "sort", "order", "page"})
+    """The fields that are not among the folded filters of a page."""
 
     q: Annotated[str, Field(max_length=200, description="Words in the head's or tail's name.")] = ""
     relation: Annotated[str, Field(max_length=500, description="Name of a relation.")] = ""
@@ -64,9 +69,9 @@ class TableQuery(BaseModel):
 
     @property
     def has_more(self) -> bool:
-        """Whether there are filters other than names and relation."""
+        """Whether one of the folded filters is set."""
         usual = type(self)()
-        rest = {name: getattr(usual, name) for name in ("q", "relation", "sort", "order", "page")}
+        rest = {name: getattr(usual, name) for name in self.unfolded}
         return self.model_copy(update=rest) != usual
 
     def link(self, **changes: object) -> str:
@@ -110,12 +115,20 @@ class TablePage(Generic[RowT]):
 
 @dataclass(frozen=True)
 class Position(Generic[RowT]):
-    """A fact's 1-based position in a query's results (0 if it is not there), and its neighbours."""
+    """A fact's 1-based position in a query's results (0 if it is not there), and its neighbours.
+
+    `ahead` are the next facts, which a page fetches in advance.
+    """
 
     number: int
     num: int
     before: RowT | None = None
-    after: RowT | None = None
+    ahead: tuple[RowT, ...] = ()
+
+    @property
+    def after(self) -> RowT | None:
+        """The next fact."""
+        return next(iter(self.ahead), None)
 
 
 class FactTable(Generic[QueryT, RowT]):
@@ -178,9 +191,8 @@ class FactTable(Generic[QueryT, RowT]):
         if not len(places):
             return Position(0, len(found))
         position = int(places[0])
-        before, after = found[max(0, position - 1) : position], found[position + 1 : position + 2]
-        neighbours = (next(iter(self.rows(each)), None) for each in (before, after))
-        return Position(position + 1, len(found), *neighbours)
+        before, ahead = found[max(0, position - 1) : position], found[position + 1 : position + 1 + NUM_AHEAD]
+        return Position(position + 1, len(found), next(iter(self.rows(before)), None), tuple(self.rows(ahead)))
 
     def _order(self, sort: str) -> np.ndarray:
         """Return the indices of the facts in ascending order; NaN comes first."""

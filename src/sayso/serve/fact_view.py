@@ -11,7 +11,17 @@ import numpy as np
 from pydantic import BaseModel
 
 from sayso.facts.explanation import support_sentence
-from sayso.facts.fact import ExtractedFact, Quote
+from sayso.facts.fact import ExtractedFact
+from sayso.facts.html import styled_quote
+from sayso.facts.quote import Quote
+from sayso.records import (
+    NOT_PREDICTED,
+    NOT_SENTENCES,
+    ONE_SENTENCE,
+    SENTENCES_TOGETHER,
+    SEVERAL_SENTENCES,
+    SUPPORT_LABELS,
+)
 
 MAX_SHOWN = 200
 """The maximum number of sentences on a page."""
@@ -73,6 +83,7 @@ def view_extracted(fact: ExtractedFact) -> FactView:
         sentences=[
             {
                 **quote._asdict(),
+                "parts": styled_quote(quote, fact.head_name, fact.tail_name),
                 "place": quote.rank,
                 # The smallest set consists of the top-ranked sentences.
                 "is_in_smallest": quote.rank <= fact.support.num_smallest,
@@ -82,6 +93,54 @@ def view_extracted(fact: ExtractedFact) -> FactView:
         ],
         num_hidden=max(0, fact.num_sentences - len(quotes)),
     )
+
+
+@dataclass(frozen=True)
+class RemainingSupport:
+    """What a prediction rests on without the rejected quotes, as far as the extraction has measured it.
+
+    `kind` is a key of SUPPORT_LABELS, or empty if it was not measured.
+    """
+
+    kind: str
+    text: str
+
+
+def remaining_support(fact: ExtractedFact, threshold: float | None) -> RemainingSupport | None:
+    """Return what the prediction rests on without the rejected quotes; None if none is rejected."""
+    rejected = {each.rank for each in fact.quotes if each.is_rejected}
+    if not rejected:
+        return None
+    reaches = 0.5 if threshold is None else threshold
+    without = f"Without {_sentences(len(rejected), 'rejected')},"
+    support, left = fact.support, [each for each in fact.quotes if not each.is_rejected]
+    enough = [each for each in left if each.alone is not None and each.alone >= reaches]
+    smallest = set(range(1, support.num_smallest + 1))
+    if support.kind in (NOT_SENTENCES, NOT_PREDICTED):
+        return RemainingSupport(support.kind, f"{without} as before: {SUPPORT_LABELS[support.kind]}.")
+    if enough:
+        ranks = ", ".join(str(each.rank) for each in enough)
+        best = f"{max(each.alone or 0.0 for each in enough):.2f} alone"
+        best += "" if fact.text_probability is None else ", without the knowledge base"
+        which = f"sentence {ranks} is enough ({best})"
+        several = f"sentences {ranks} are each enough (up to {best})"
+        kind = SEVERAL_SENTENCES if len(enough) > 1 else ONE_SENTENCE
+        return RemainingSupport(kind, f"{without} {several if len(enough) > 1 else which}.")
+    if smallest and not smallest & rejected:
+        kept = f"the smallest set keeps the prediction ({support.probability_with:.2f})"
+        return RemainingSupport(support.kind, f"{without} {kept}.")
+    if not left and len(fact.quotes) == fact.num_sentences:
+        return RemainingSupport(NOT_PREDICTED, "All sentences are rejected; no evidence for this fact is left.")
+    if rejected == smallest:
+        is_kept = support.probability_without >= reaches
+        kind = SENTENCES_TOGETHER if is_kept else NOT_PREDICTED
+        outcome = "the others together reach" if is_kept else "the fact is not predicted: the others reach"
+        return RemainingSupport(kind, f"{without} {outcome} {support.probability_without:.2f}.")
+    return RemainingSupport("", f"{without} no sentence is enough alone; the others together were not measured.")
+
+
+def _sentences(num: int, what: str) -> str:
+    return f"the {what} sentence" if num == 1 else f"the {num} {what} sentences"
 
 
 class EntityResponse(BaseModel):
@@ -126,7 +185,11 @@ class SourceResponse(OffsetsResponse):
 
 
 class QuoteResponse(BaseModel):
-    """A sentence quoted as evidence; prefix + exact + suffix is the sentence as written in the document."""
+    """A sentence quoted as evidence; prefix + exact + suffix is the sentence as written in the document.
+
+    Spans are characters of this sentence. `alone` is the probability from this sentence alone, null if unknown;
+    `decision` and `reason` are a reviewer's, empty for none.
+    """
 
     prefix: str
     exact: str
@@ -135,6 +198,11 @@ class QuoteResponse(BaseModel):
     score: float
     mark: str
     source: OffsetsResponse | None
+    head_spans: list[tuple[int, int]] = []
+    tail_spans: list[tuple[int, int]] = []
+    alone: float | None = None
+    decision: str = ""
+    reason: str = ""
 
 
 class EvidenceResponse(BaseModel):

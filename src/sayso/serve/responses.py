@@ -4,6 +4,7 @@ An error has the same message as JSON under `/api` and as a page elsewhere:
 `{"error": {"status": 404, "code": "not_found", "message": "…", "details": […]}}`
 """
 
+import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,15 +15,18 @@ from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
+from jinja2.ext import Extension
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from sayso.annotate.marking import StaleError
 from sayso.annotate.store import BusyError, DiskFullError
 from sayso.errors import UserError
-from sayso.facts.html import StyledText, make_environment, styled_sentence, styled_words
+from sayso.facts.html import StyledText, make_environment, plain_text, styled_quote, styled_sentence, styled_words
 from sayso.io.checksum import ChangedError
 from sayso.records import SUPPORT_LABELS, Sentence, Triple
+from sayso.serve.faults import fault_text, status_text, status_title
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -57,15 +61,6 @@ def spaced(name: str) -> str:
     'el paso'
     """
     return name.replace("_", " ").strip() or name
-
-
-def readable(relation: str) -> str:
-    """Return the last part of a relation's name as words.
-
-    >>> readable("/location/country/capital"), readable("per:place_of_birth")
-    ('capital', 'place of birth')
-    """
-    return spaced(relation.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1]) or relation
 
 
 def percent(share: float | None) -> str:
@@ -108,8 +103,33 @@ def review_url(facts: str, fact: Triple, within: str = "") -> str:
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 
+
+def _fingerprint(folder: Path) -> str:
+    """Return a hash of all files in a folder."""
+    digest = hashlib.blake2b(digest_size=6)
+    for path in sorted(folder.rglob("*.*")):
+        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+STATIC_URL = f"/static/{_fingerprint(STATIC)}/"
+"""The URL of the static files; it changes with their content, so browsers keep them without asking again."""
+
+
+class _FingerprintedLinks(Extension):
+    """Rewrites the URLs of static files in templates; scripts import each other by relative URLs."""
+
+    def preprocess(self, source: str, *_: object) -> str:
+        """Return the template with the new URLs."""
+        return source.replace('"/static/', f'"{STATIC_URL}')
+
+
 _environment = make_environment(FOLDER / "templates")
-_FILTERS = (spaced, readable, percent, figure, styled_sentence, styled_words, with_mentions)
+_environment.add_extension(_FingerprintedLinks)
+_FILTERS = (
+    *(spaced, plain_text, percent, figure, status_title),
+    *(styled_quote, styled_sentence, styled_words, with_mentions),
+)
 _environment.filters |= {each.__name__: each for each in _FILTERS}
 _environment.globals |= {
     "support_labels": SUPPORT_LABELS,
@@ -207,23 +227,27 @@ HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys(
 )
 
 
+_STATUSES: dict[type[UserError], HTTPStatus] = {
+    DiskFullError: HTTPStatus.INSUFFICIENT_STORAGE,
+    BusyError: HTTPStatus.SERVICE_UNAVAILABLE,
+    StaleError: HTTPStatus.CONFLICT,
+}
+"""The status of errors that the user can fix, if it is not 400."""
+
+
 def _problem(error: Exception) -> RequestError:
     match error:
         case RequestError():
             return error
-        case DiskFullError():
-            return RequestError(HTTPStatus.INSUFFICIENT_STORAGE, str(error))
-        case BusyError():
-            return RequestError(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         case ChangedError():
             return RequestError(HTTPStatus.CONFLICT, f"{error}; restart the workbench.")
         case UserError():
-            return RequestError(HTTPStatus.BAD_REQUEST, str(error))
+            return RequestError(_STATUSES.get(type(error), HTTPStatus.BAD_REQUEST), str(error))
         case HTTPException():
             status = HTTPStatus(error.status_code)
-            return RequestError(status, "Page not found." if status is HTTPStatus.NOT_FOUND else str(error.detail))
+            return RequestError(status, status_text(status))
         case RequestValidationError():
-            details = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+            details = list(map(fault_text, error.errors()))
             return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "The request is invalid.", details)
     _log.error("request failed", exc_info=error)
     return RequestError(

@@ -25,6 +25,7 @@ from sayso.annotate.people import annotator_named, end_links, has_link, new_secr
 from sayso.annotate.store import AnnotationDatabase
 from sayso.config import Range, check_ranges
 from sayso.errors import UserError
+from sayso.facts.quote import REASONS
 
 _LOCAL_NAME = "localhost"
 _BACKLOG = 64
@@ -49,7 +50,8 @@ class ServeSettings:
 
     `facts` are extractions, as files or folders. `part` is a part of the store; if empty, the first of test, validation
     and train that exists. `leads` may change the queue, pilot round and guideline; if there are none, the only user of
-    this machine is the lead. `max_body` is the maximum request size in bytes.
+    this machine is the lead. `documents` are those that the facts quote; `reasons` are those for rejecting a quote.
+    `max_body` is the maximum request size in bytes.
     """
 
     data: Path
@@ -60,6 +62,8 @@ class ServeSettings:
     host: str = "127.0.0.1"
     port: Annotated[int, Range(0, 65_535)] = 8017
     leads: tuple[str, ...] = ()
+    documents: Path | None = None
+    reasons: tuple[str, ...] = REASONS
     max_body: Annotated[int, Range(1, 10**9)] = 1_000_000
 
     def __post_init__(self) -> None:

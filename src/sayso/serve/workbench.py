@@ -15,7 +15,10 @@ from starlette.responses import RedirectResponse
 
 from sayso.annotate.queue import QueueSettings, find_candidates, in_order
 from sayso.annotate.store import AnnotationDatabase
+from sayso.documents.lookup import DocumentLookup, context_of
 from sayso.facts.file import FACTS_FILE, facts_file
+from sayso.facts.html import StyledText, stated
+from sayso.facts.quote import Quote
 from sayso.records import Bag, Relation, Triple
 from sayso.serve.predictions.run import OpenRun, RunPredictions
 from sayso.serve.responses import RequestError, not_found
@@ -27,7 +30,6 @@ from sayso.store.store import Store
 from sayso.store.table import BagTable
 
 _NUM_BAGS_KEPT = 256
-_DEFAULT_PARTS = ("test", "validation", "train")
 
 
 class FactName(BaseModel):
@@ -64,6 +66,11 @@ class BagFact:
     def tail_name(self) -> str:
         """The name of the tail."""
         return self.bag.sentences[0].tail.name
+
+    @property
+    def statement(self) -> list[StyledText]:
+        """The fact as a sentence."""
+        return stated(self.head_name, self.relation.name, self.tail_name, self.relation.definition)
 
     @property
     def is_label(self) -> bool:
@@ -113,9 +120,7 @@ class Workbench:
     def __init__(self, settings: ServeSettings) -> None:
         # In memory, not mapped: a truncated file must not kill the server.
         self.store = Store(settings.data, in_memory=True)
-        # A store made for extraction may have no test part.
-        default = next((part for part in _DEFAULT_PARTS if part in self.store.parts), _DEFAULT_PARTS[0])
-        self.settings = settings = replace(settings, part=settings.part or default)
+        self.settings = settings = replace(settings, part=settings.part or self.store.default_part)
         self.table: BagTable = self.store.part(settings.part)
         names = _distinct(folder.resolve().name for folder in settings.runs)
         self.runs = tuple(
@@ -123,6 +128,7 @@ class Workbench:
             for name, folder in zip(names, settings.runs, strict=True)
         )
         self.extractions = _open_extractions(settings.facts)
+        self.documents = DocumentLookup(settings.documents) if settings.documents else None
         self.database = AnnotationDatabase(settings.database)
         # Consecutive requests, even from different users, are often about the same bag.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(partial(self.store.bag, self.table))
@@ -133,11 +139,22 @@ class Workbench:
         """The index of each relation by name."""
         return {relation.name: number for number, relation in enumerate(self.store.relations)}
 
+    def statement(self, head_name: str, relation: str, tail_name: str) -> list[StyledText]:
+        """Return a fact as a sentence, by the definition of its relation if the store has one."""
+        number = self.relation_numbers.get(relation)
+        definition = "" if number is None else self.store.relations[number].definition
+        return stated(head_name, relation, tail_name, definition)
+
     @cached_property
     def bag_of_pair(self) -> dict[tuple[str, str], int]:
         """The index of each bag of the part by its pair of entity ids."""
         ids = self.store.entities["id"].to_pylist()
         return {(ids[head], ids[tail]): bag for bag, (head, tail) in enumerate(self.table.pairs)}
+
+    def context(self, quote: Quote) -> tuple[str, str]:
+        """Return the sentences before and after a quote in its document; empty if unknown."""
+        text = self.documents and quote.source and self.documents.text(quote.source.document_id)
+        return context_of(text, quote.source.start, quote.source.stop) if text and quote.source else ("", "")
 
     def has_fact(self, fact: Triple) -> bool:
         """Return whether the part has a bag for the fact; the database may have facts of other parts and stores."""

@@ -1,7 +1,7 @@
 """The inputs of a store: its files, its settings, and people's decisions on facts, which replace labels."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,10 +23,14 @@ DEFAULT_MAX_TOKENS = 130
 class Inputs:
     """The input files of a corpus; all but the training file are optional."""
 
-    train: Annotated[Path, Option("Training sentences, in any format that `sayso check` reads.")]
+    train: Annotated[
+        Path, Option("Training sentences, in any format that `sayso check` reads, or a corpus that `sayso build` made.")
+    ]
     test: Annotated[Path | None, Option("Test sentences.")] = None
-    relations: Annotated[Path | None, Option("Relations; by default those in the sentences.")] = None
-    types: Annotated[Path | None, Option("Entity types, JSON or TSV.")] = None
+    relations: Annotated[
+        Path | None, Option("Relations; by default those of a built corpus, else those in the sentences.")
+    ] = None
+    types: Annotated[Path | None, Option("Entity types, JSON or TSV; by default those of a built corpus.")] = None
     direct: Annotated[tuple[Path, ...], Option("Directly supervised sentences; may be repeated.")] = ()
     vectors: Annotated[Path | None, Option("Word vectors, word2vec text or binary.")] = None
     entity_vectors: Annotated[Path | None, Option("Entity vectors, for +E.")] = None
@@ -49,6 +53,27 @@ class Inputs:
             paths = value if isinstance(value, tuple) else (value,) if value else ()
             for number, path in enumerate(paths, 1):
                 yield (role if len(paths) == 1 else f"{role} {number}"), path
+
+    def resolved(self, with_rest: bool) -> "Inputs":
+        """Return the same inputs with files in place of the folders of built corpora, and with their tables.
+
+        `with_rest`: the sentences of the other pairs are needed, and a built corpus has them.
+        """
+        from sayso.documents.corpus import REST, TRAIN, relations_of, rest_beside, types_of  # numpy, slow to import
+
+        corpus, rest = self.train, self.rest
+        train, test = _part_of(corpus, TRAIN), self.test and _part_of(self.test, TRAIN)
+        rest = _part_of(rest, REST) if rest else rest_beside(train) if with_rest else None
+        relations, types = relations_of(corpus, self.relations), self.types
+        if corpus != train:
+            types = types_of(corpus, types)
+        return replace(self, train=train, test=test, rest=rest, relations=relations, types=types)
+
+
+def _part_of(path: Path, part: str) -> Path:
+    from sayso.documents.corpus import built_corpus
+
+    return path / part if built_corpus(path) else path
 
 
 @dataclass(frozen=True, kw_only=True)

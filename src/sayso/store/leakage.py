@@ -14,6 +14,7 @@ from sayso.records import Sentence
 from sayso.seeding import sub_seed
 from sayso.store.group import Grouped, combined
 from sayso.store.table import BagTable
+from sayso.tokens import BRACKETS
 
 LEAKING_FBNYT_SENTENCES = 570_088
 CLEAN_FBNYT_SENTENCES = 522_611
@@ -21,9 +22,6 @@ ABOUT_LEAKING_FBNYT = (
     f"this is the {LEAKING_FBNYT_SENTENCES:,}-sentence release of FB-NYT, which contains test pairs and inflates"
     f" results; the release without them has {CLEAN_FBNYT_SENTENCES:,} training sentences"
 )
-
-_BRACKETS = frozenset(f"-{side}{kind}b-" for side in "lr" for kind in "rsc")
-"""How tokenised corpora write brackets, such as -lrb-."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +86,7 @@ def are_in_test(sentences: Sequence[Sentence], test: BagTable, words: Sequence[s
 
 @cache
 def _bare(word: str) -> str:
-    return "" if word.lower() in _BRACKETS else "".join(filter(str.isalnum, word.lower()))
+    return "" if word.lower() in BRACKETS else "".join(filter(str.isalnum, word.lower()))
 
 
 def _facts(table: BagTable, pair_B: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sayso import __version__
+from sayso.documents.corpus import built_corpus
 from sayso.engine import Engine
 from sayso.errors import BadInputError, option
 from sayso.input_file import refuse_missing
@@ -44,6 +45,7 @@ def prepare(
     Raises:
         UserError: the folder is not empty (with `overwrite`: contains anything but a store); raised before any work.
     """
+    inputs = inputs.resolved(with_rest=settings.folds > 0 or bool(inputs.decisions and built_corpus(inputs.train)))
     refuse_missing(path for _, path in inputs.files())
     if overwrite:
         refuse_no_store(out)

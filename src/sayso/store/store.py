@@ -158,6 +158,11 @@ class Store:
         """Return the number of facts in a part without a readable sentence; recall counts them as missed."""
         return int(self.manifest["read"].get(part, {}).get("num_facts_unread", 0))
 
+    @property
+    def default_part(self) -> str:
+        """The part to evaluate or show unless another is named: test, else validation, else train."""
+        return next((part for part in ("test", "validation") if part in self.parts), "train")
+
     def part(self, name: str) -> BagTable:
         """Return the bags of a part."""
         if name not in self.manifest["parts"]:

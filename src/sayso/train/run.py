@@ -158,7 +158,9 @@ class TrainingRun:
         if reason := self._why_not_captured():
             warnings.append(f"steps are not captured in a CUDA graph, so training is several times slower: {reason}")
         description = description_of(self.config, fingerprint, self.device, self.shard.num, warnings)
-        self.folder.begin(self.config, description, epoch)
+        # Only a hint for the next command: the store may be moved.
+        store = str(self.data.store.folder.resolve())
+        self.folder.begin(self.config, description | {"store": store}, epoch)
         self.callbacks.on_begin(description | self._outlook())
 
     def _outlook(self) -> dict[str, Any]:

@@ -21,7 +21,9 @@ def labels(person: Person, bag: int = 0, relation: str = "capital") -> list[str]
 
 def test_a_mark_is_saved_immediately_and_hidden_from_others(ada: Person, ben: Person) -> None:
     saved = ada.mark(0, "capital", "rationale")
+    version = saved.pop("version")
     assert saved == {"num_marked": 1, "num_sentences": 3, "is_submitted": False, "is_pilot_done": False}
+    assert ada.client.get("/api/annotate/fact", params=FACT).json()["version"] == version > 0
     assert labels(ada) == ["rationale", "", ""]
     assert labels(ben) == ["", "", ""]
 
@@ -53,32 +55,71 @@ def test_undo_crosses_facts_and_submissions(ada: Person) -> None:
         "fact": {"bag": 1, "relation": "capital"},
         "marks": [{"sentence": 0, "label": ""}],
         "is_more": False,
+        "version": undone[0]["version"],
     }
-    assert undone[1] == {"fact": FACT, "marks": [], "is_more": True}
+    assert undone[1] == {"fact": FACT, "marks": [], "is_more": True, "version": undone[1]["version"]}
     assert sorted(each["sentence"] for each in undone[2]["marks"]) == [0, 1, 2]
-    assert undone[3] == {"fact": None, "marks": [], "is_more": False}
+    assert undone[3] == {"fact": None, "marks": [], "is_more": False, "version": 0}
     assert labels(ada) == ["", "", ""]
 
 
-def test_undo_on_a_submitted_fact_takes_its_own_submission_back(ada: Person) -> None:
+def test_undo_on_a_submitted_fact_reopens_it_whatever_was_done_last(ada: Person) -> None:
     ada.mark(0, "capital", "rationale", "unsure", "unsure")
     ada.submit(0, "capital")
+    ada.ask("PUT", "/annotate/comment", **FACT, key="a comment", text="odd")
     ada.mark(1, "capital", "irrelevant")
-    undone = [ada.ask("POST", "/annotate/undo", key=f"undo number {number}", fact=FACT) for number in range(3)]
-    assert undone[0] == {"fact": FACT, "marks": [], "is_more": True}
-    assert [each["sentence"] for each in undone[1]["marks"]] == [2, 1, 0]
-    assert undone[2]["fact"] == {"bag": 1, "relation": "capital"}, "nothing is left here: undo crosses facts"
+    undone = [ada.ask("POST", "/annotate/undo", key=f"undo number {number}", fact=FACT) for number in (0, 0, 1, 2, 3)]
+    reopened, again, *undone = undone
+    assert reopened == again == {"fact": FACT, "marks": [], "is_more": True, "version": reopened["version"]}
+    assert undone.pop(0)["is_more"], "the comment"
+    assert [each["sentence"] for each in undone[0]["marks"]] == [2, 1, 0]
+    assert undone[1]["fact"] == {"bag": 1, "relation": "capital"}, "nothing is left here: undo crosses facts"
     assert labels(ada) == labels(ada, 1) == ["", "", ""]
 
 
-def test_undo_on_an_imported_fact_says_so_and_touches_no_other(ada: Person, settings: ServeSettings) -> None:
+def test_undo_on_an_imported_fact_reopens_it_and_touches_no_other(ada: Person, settings: ServeSettings) -> None:
     ada.mark(1, "capital", "irrelevant")
     text = "port_town0 is the capital of north_land0 ."
     with writing_to(settings.database) as connection:
         save_marks(connection, [Mark("l0", "t0", "capital", text, "rationale", "Ada")])
-    refused = ada.ask("POST", "/annotate/undo", 400, key="undo number 1", fact=FACT)
-    assert "its marks were imported" in refused["error"]["message"]
+    assert ada.ask("POST", "/annotate/undo", key="undo number 1", fact=FACT)["fact"] == FACT
+    assert not ada.client.get("/api/annotate/fact", params=FACT).json()["is_submitted"]
+    assert labels(ada) == ["rationale", "", ""]
     assert labels(ada, 1) == ["irrelevant", "", ""]
+
+
+def test_a_request_from_an_earlier_version_of_the_fact_is_told_what_changed(ada: Person) -> None:
+    version = ada.mark(0, "capital", "rationale")["version"]
+    ada.ask("PUT", "/annotate/comment", **FACT, key="a comment", text="odd", version=version)
+    stale = {**FACT, "version": version}
+    marks = [{"sentence": 0, "label": "unsure"}]
+    told = ada.ask("POST", "/annotate/marks", 409, **stale, key="another mark", marks=marks)["error"]["message"]
+    assert told.startswith("In another tab or window you wrote the comment “odd”. This page now shows that")
+    ada.mark(0, "capital", "rationale", "irrelevant", "unsure", key="the others")
+    ada.submit(0, "capital")
+    for method, path, more in (
+        ("PUT", "comment", {"text": "not odd"}),
+        ("PUT", "wrong", {"is_wrong": True}),
+        ("POST", "submit", {}),
+    ):
+        told = ada.ask(method, f"/annotate/{path}", 409, **stale, key=f"stale {path}", **more)["error"]["message"]
+        assert (
+            "you marked sentence 2 as irrelevant, marked sentence 3 as unsure, wrote the comment “odd”, submitted"
+            in told
+        )
+    ada.ask("POST", "/annotate/undo", 409, key="stale undo", fact=FACT, version=version)
+    assert labels(ada) == ["rationale", "irrelevant", "unsure"]
+
+
+def test_a_request_that_is_repeated_is_not_told_of_its_own_change(ada: Person) -> None:
+    marks = [{"sentence": 0, "label": "unsure"}]
+    first, again = (
+        ada.ask("POST", "/annotate/marks", **FACT, key="one mark", marks=marks, version=0) for _ in range(2)
+    )
+    assert first == again
+    ada.mark(0, "capital", "rationale")
+    late = ada.ask("POST", "/annotate/marks", **FACT, key="one mark", marks=marks, version=0)
+    assert late["version"] == first["version"], "the sender has not seen the later change"
 
 
 def test_a_fact_with_open_sentences_is_not_submitted(ada: Person) -> None:

@@ -17,8 +17,9 @@ def test_the_relation_and_its_definition_are_on_the_page(ada: Person) -> None:
     page = ada.page("/annotate/fact", bag=0, relation="capital")
     assert "The tail is the seat of government of the head." in page
     assert "Oslo is the capital of Norway." in page
-    assert '<mark class="head" dir="auto">north land0</mark>' in page
-    assert '<mark class="tail" dir="auto">port town0</mark>' in page
+    head, tail = '<mark class="head" dir="auto">north land0</mark>', '<mark class="tail" dir="auto">port town0</mark>'
+    assert f"{tail} is the seat of government of {head}" in page
+    assert "<title>port town0 is the seat of government of north land0 · sayso</title>" in page
 
 
 def test_sentences_are_shown_as_their_documents_write_them(ada: Person) -> None:
@@ -78,7 +79,7 @@ def test_another_pilot_round_is_confirmed_with_counts(ada: Person) -> None:
     assert f"Change the pilot round from 0 to {NUM_PAIRS - 1} facts?" in asked
     assert "You requested 50 facts" in asked
     assert f"{NUM_PAIRS - 1} facts added. 1 annotator who has already started will get them" in asked
-    assert "Finished work on 1 fact is unchanged" in asked
+    assert "1 finished fact, 1 of them outside the new pilot round, stays finished: 1 counts in agreement" in asked
     assert ada.client.get("/api/queue").json()["num_pilot"] == 0
     confirmed = dict(re.findall(r'type="hidden" name="(?!form_token)(\w+)" value="(\w*)"', asked))
     home = ada.post_form("/annotate/queue", **confirmed)

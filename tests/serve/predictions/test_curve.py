@@ -1,9 +1,19 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sayso.metrics.precision_recall import precision_recall_curve
 from sayso.serve.predictions.run import RunPredictions
-from sayso.serve.predictions.table import MAX_POINTS, PredictionQuery, facts_at, make_curve
+from sayso.serve.predictions.table import (
+    MAX_POINTS,
+    PLOT,
+    POINT_GAP,
+    PredictionQuery,
+    _apart,
+    facts_at,
+    make_curve,
+)
 from toy_predictions import THRESHOLD
 
 
@@ -34,6 +44,21 @@ def test_above_the_threshold_it_is_the_curve_of_all_facts(run: RunPredictions) -
     is_above = whole.threshold >= THRESHOLD
     line = list(zip(whole.recall[is_above].tolist(), whole.precision[is_above].tolist(), strict=True))
     assert make_curve(run.index, THRESHOLD).line == line
+
+
+@given(
+    st.lists(st.tuples(st.integers(500, 999), st.booleans()), min_size=1, max_size=400),
+    st.integers(1, 3),
+)
+def test_no_point_covers_another(facts: list[tuple[int, bool]], repeated: int) -> None:
+    scores, labels = (np.repeat(each, repeated) for each in zip(*facts, strict=True))
+    curve = precision_recall_curve(scores / 1000, labels, int(labels.sum()) + 3)
+    steps = _apart(curve)
+    assert len(steps) <= MAX_POINTS
+    assert steps[-1] == len(curve.recall) - 1
+    x, y = curve.recall[steps] * PLOT[0], curve.precision[steps] * PLOT[1]
+    distances = np.hypot(x[:, None] - x, y[:, None] - y)[~np.eye(len(steps), dtype=bool)]
+    assert (distances >= POINT_GAP).all()
 
 
 def test_facts_that_could_not_be_read_lower_the_recall(run: RunPredictions) -> None:

@@ -124,7 +124,7 @@ def test_a_point_of_the_curve_lists_its_facts(client: Client) -> None:
 def test_unknown_runs_and_facts_return_a_page(client: Client, address: str) -> None:
     page = client.get(address)
     assert page.status_code == 404
-    assert "Not Found" in page.text
+    assert "Not found" in page.text
 
 
 def test_an_invalid_query_is_refused(client: Client) -> None:

@@ -5,7 +5,8 @@ import pytest
 
 from sayso.errors import BadInputError
 from sayso.facts.file import facts_file
-from sayso.serve.review.file import ExtractedFile, ReviewQuery
+from sayso.serve.review.file import ExtractedFile
+from sayso.serve.review.table import ReviewQuery
 from toy_extraction import FACTS, KNOWN, NEW, write_found, write_found_manifest
 
 LINE = KNOWN.to_json()

@@ -8,12 +8,15 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 from starlette.testclient import TestClient
 
 from sayso.facts.fact import ExtractedFact
+from sayso.records import Source
 from sayso.serve.server import ServeSettings
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
+from sayso.tokens import Span
 from toy_extraction import (
     CONTRADICTING,
     DEFAULT_ORDER,
@@ -40,7 +43,8 @@ def decide(person: Person, fact: ExtractedFact, decision: str, **more: str) -> s
 
 def test_the_section_is_there_only_where_facts_are(client: TestClient, shelf: ServeSettings, tmp_path: Path) -> None:
     assert 'href="/review"' in client.get("/decisions").text
-    assert client.get("/review").url.path == "/review/news"
+    assert client.get("/review?status=new").url.path == "/review/news"
+    assert client.get("/review?status=new").url.query == b"status=new"
     with open_client(replace(shelf, database=tmp_path / "other.db")) as without:
         assert 'href="/review"' not in without.get("/decisions").text
         assert without.get("/review").status_code == 404
@@ -275,6 +279,119 @@ def test_a_decision_is_saved_once_under_its_key_and_undone(ada: Person) -> None:
     assert ada.ask("GET", "/review")[0]["num_decided"] == 0
 
 
+def test_several_facts_are_decided_together_and_undone_together(ada: Person) -> None:
+    decide(ada, NEW[1], "rejected", reason="old")
+    wanted = [ids(fact) for fact in NEW[:3]]
+    step = {"facts": wanted, "decision": "accepted", "reason": "told", "key": "a-key-of-mine"}
+    for _ in range(2):
+        ada.ask("POST", "/review/news/decisions/together", **step)
+    assert {each["reason"] for each in ada.ask("GET", "/decisions")} == {"told"}
+    assert ada.ask("GET", "/review")[0]["num_decided"] == 3
+    undone = ada.ask("POST", "/decisions/undo", key="another-key")
+    assert undone["facts"] == [fact | {"decision": "rejected" if fact == ids(NEW[1]) else ""} for fact in wanted]
+    (left,) = ada.ask("GET", "/decisions")
+    assert (left["head_id"], left["reason"]) == (NEW[1].head_id, "old")
+    unknown = [*wanted, {**wanted[0], "head": "nobody"}]
+    ada.ask("POST", "/review/news/decisions/together", 404, **(step | {"facts": unknown, "key": "a-third-key"}))
+    ada.ask("POST", "/review/news/decisions/together", 422, **(step | {"facts": [], "key": "a-fourth-key"}))
+    assert len(ada.ask("GET", "/decisions")) == 1
+
+
+def test_the_next_page_starts_after_the_facts_decided_on_this_one(ada: Person) -> None:
+    page = ada.page("/review/news")
+    (since,) = set(re.findall(r"since%3D(\d+)", page))
+    decide(ada, NEW[0], "accepted")
+    begun = ada.page("/review/news", since=since, sort="status")
+    assert listed(begun)[:2] == ["Q0", "Q1"]
+    assert len(listed(begun)) == len(FACTS)
+    assert set(re.findall(r"since%3D(\d+)", begun)) == {since}
+
+
+def test_facts_are_grouped_by_sentence_with_its_text(ada: Person) -> None:
+    page = ada.page("/review/news", group="sentence", decision="any")
+    assert page.count('class="group"') == 2
+    assert "8 facts</span>" in page
+    assert "So Windhoek is Namibia" in unescape(page)
+    assert "Select the 8 facts of this sentence" in page
+    assert ada.page("/review/news", group="pair", decision="any").count('class="group"') == len(FACTS)
+    one = ada.page("/review/news", sentence="0", decision="any")
+    assert "Only facts that quote this sentence" in one
+    assert len(listed(one)) == len(FACTS) - 1
+
+
+def test_a_quote_is_rejected_with_a_reason_and_the_fact_lives_on(ada: Person) -> None:
+    decide(ada, NEW[0], "accepted")
+    step = {**ids(NEW[0]), "rank": 1, "decision": "rejected", "reason": "negated"}
+    for _ in range(2):
+        ada.ask("POST", "/review/news/quotes", **step, key="a-key-of-mine")
+    fact = ada.client.get("/api/review/news/fact", params=ids(NEW[0])).json()
+    assert fact["decision"] == "accepted"
+    assert [(each["decision"], each["reason"]) for each in fact["quotes"]] == [("rejected", "negated"), ("", "")]
+    text = "Without the rejected sentence, the fact is not predicted: the others reach 0.12."
+    assert fact["remaining"] == {"kind": "not_predicted", "text": text}
+    page = unescape(ada.page("/review/news/fact", **ids(NEW[0])))
+    assert text in page
+    assert 'badge rejected">negated</span>' in page
+    rows = list(csv.DictReader(io.StringIO(ada.client.get("/decisions/files/csv").text)))
+    assert [row["quote_reason"] for row in rows] == ["negated", ""]
+    assert ada.client.get("/api/decisions/files/quotes").text.count("negated") == 1
+    assert ada.ask("GET", "/decisions/reasons") == [{"reason": "negated", "num_quotes": 1, "num_facts": 1}]
+    listed_reasons = re.sub(r"\s+", " ", ada.page("/decisions"))
+    assert '<th scope="row">negated</th><td>1</td><td>1</td>' in listed_reasons
+    undone = ada.ask("POST", "/decisions/undo", key="another-key", facts="news")
+    assert undone["facts"] == [{**ids(NEW[0]), "decision": "accepted"}]
+    fact = ada.client.get("/api/review/news/fact", params=ids(NEW[0])).json()
+    assert (fact["remaining"], fact["quotes"][0]["decision"]) == (None, "")
+
+
+def test_wrong_entities_become_exceptions_for_the_next_build(ada: Person) -> None:
+    step = {**ids(NEW[0]), "rank": 1, "decision": "rejected", "reason": "wrong entity (tail)", "key": "a-key-of-mine"}
+    ada.ask("POST", "/review/news/quotes", **step)
+    assert ada.client.get("/decisions/files/exceptions").text == "https://example.org/7\t120\t155\tT0\n"
+
+
+def test_a_quote_that_cannot_be_decided_on_is_refused(ada: Person) -> None:
+    step = {**ids(NEW[0]), "rank": 1, "decision": "rejected", "reason": "negated", "key": "a-key-of-mine"}
+    for changes, status in (
+        ({"rank": 3}, 404),
+        ({"rank": 0}, 422),
+        ({"decision": "needs_evidence"}, 422),
+        ({"reason": "told\0"}, 422),
+        ({"colour": "red"}, 422),
+        ({"head": "nobody"}, 404),
+    ):
+        ada.ask("POST", "/review/news/quotes", status, **(step | changes))
+    assert ada.ask("GET", "/decisions/reasons") == []
+
+
+def test_a_quote_is_shown_in_its_document(shelf: ServeSettings, tmp_path: Path) -> None:
+    text = "One. Two. So Windhoek is Namibia 's capital . Three. <b>Four.</b> Five."
+    start = text.index("So")
+    where = Source("nyt/7", start, text.index(" Three"))
+    spans = {"head_spans": (Span(15, 22),), "tail_spans": (Span(3, 11),)}
+    fact = replace(KNOWN, quotes=(KNOWN.quotes[0]._replace(source=where, **spans),))
+    (tmp_path / "docs.jsonl").write_text(json.dumps({"id": "nyt/7", "text": text}) + "\n")
+    facts = (write_found(tmp_path / "news", (fact,)),)
+    opened = replace(shelf, database=tmp_path / "marks.db", facts=facts, documents=tmp_path / "docs.jsonl")
+    with open_client(replace(opened, reasons=("too old",))) as client:
+        page = Person(client, "Ada").page("/review/news/fact", **ids(fact))
+        assert '<span class="soft">One. Two.</span>' in page
+        assert '<span class="soft">Three. Four.</span>' in page
+        assert (
+            'So <mark class="tail" dir="auto">Windhoek</mark> is <mark class="head" dir="auto">Namibia</mark>' in page
+        )
+        assert 'data-reason="too old"' in page
+        assert "negated" not in page
+        (link,) = re.findall(r'href="(/review/news/document[^"]*)#quote"', page)
+        document = client.get(unescape(link)).text
+        assert (
+            f'One. Two. <mark class="exact" id="quote">{escape(text[where.start : where.stop])}</mark> Three.'
+            in document
+        )
+        assert "&lt;b&gt;Four." in document
+        assert client.get("/review/news/document", params={"id": "../marks.db"}).status_code == 404
+
+
 def test_what_cannot_be_decided_is_refused(ada: Person) -> None:
     step = {**ids(NEW[0]), "decision": "accepted", "key": "a-key-of-mine"}
     for changes, status in (
@@ -297,4 +414,6 @@ def test_the_interface_is_described(client: TestClient) -> None:
         "/api/review/{facts}",
         "/api/review/{facts}/fact",
         "/api/review/{facts}/decisions",
+        "/api/review/{facts}/decisions/together",
+        "/api/review/{facts}/quotes",
     }

@@ -12,9 +12,12 @@ from sayso.annotate.people import annotator_named
 from sayso.annotate.store import Connection, writing_to
 from sayso.facts.fact import ExtractedFact
 from sayso.facts.file import facts_file
+from sayso.facts.quote import Quote
 from sayso.records import Triple
-from sayso.serve.review.file import ExtractedFile, ReviewQuery
-from toy_extraction import CONTRADICTING, DEFAULT_ORDER, FACTS, KNOWN, NEW, write_found
+from sayso.serve.review.file import ExtractedFile
+from sayso.serve.review.table import ReviewQuery
+from toy_extraction import CONTRADICTING, DEFAULT_ORDER, FACTS, HOSTILE_FACT, KNOWN, NEW, write_found
+from toy_facts import make_extracted
 
 ALL = ReviewQuery(decision="any")
 
@@ -46,6 +49,15 @@ def test_new_facts_come_first_and_then_the_most_probable(file: ExtractedFile) ->
         (ReviewQuery(min_probability=0.88), lambda fact: fact.probability >= 0.88),
         (ReviewQuery(q="LAND3 port"), lambda fact: fact.head_name == "north_land3"),
         (ReviewQuery(decision="accepted"), lambda fact: False),
+        (ReviewQuery(text="CAPITAL windhoek"), lambda fact: fact is not HOSTILE_FACT),
+        (ReviewQuery(text="script alert(1)"), lambda fact: fact is HOSTILE_FACT),
+        (ReviewQuery(text="capital script"), lambda fact: False),
+        (ReviewQuery(id="Q3"), lambda fact: fact is NEW[3]),
+        (ReviewQuery(id="T3"), lambda fact: fact is NEW[3]),
+        (ReviewQuery(id="<em>doc</em>"), lambda fact: fact is HOSTILE_FACT),
+        (ReviewQuery(id="north_land3"), lambda fact: False),
+        (ReviewQuery(sentence=0), lambda fact: fact is not HOSTILE_FACT),
+        (ReviewQuery(sentence=99), lambda fact: False),
         (ALL, lambda fact: True),
     ],
 )
@@ -53,6 +65,29 @@ def test_a_filter_keeps_what_fits_and_nothing_else(
     file: ExtractedFile, query: ReviewQuery, fits: Callable[[ExtractedFact], bool]
 ) -> None:
     assert listed(file, query) == [fact for fact in DEFAULT_ORDER if fits(fact)]
+
+
+def test_a_group_is_listed_together_where_its_first_fact_is(tmp_path: Path) -> None:
+    pairs, sentences = "ababcb", "xyxzyz"
+    facts = tuple(
+        make_extracted(
+            head_id=pair,
+            relation=f"r{place}",
+            probability=0.9 - place / 100,
+            quotes=(Quote("", f"{sentence} is told", "", 1, 1.0), Quote("", "all say so", "", 2, 0.5)),
+        )
+        for place, (pair, sentence) in enumerate(zip(pairs, sentences, strict=True))
+    )
+    file = ExtractedFile("groups", facts_file(write_found(tmp_path / "groups", facts)))
+    by_pair, by_sentence = ReviewQuery(group="pair"), ReviewQuery(group="sentence", order="up")
+    assert [pairs[row] for row in file.index.find_all(by_pair)] == list("aabbbc")
+    assert file.index.find_all(by_pair).tolist() == [0, 2, 1, 3, 5, 4]
+    assert [sentences[row] for row in file.index.find_all(by_sentence)] == list("zzyyxx")
+    assert file.index.position(2, by_pair).number == 2
+    assert [row.number for row in file.index.position(2, by_pair).ahead] == [1, 3, 5, 4]
+    (first, one), (second, several) = file.index.shared_sentences(0)
+    assert (file.index.sentence_text(first), one) == ("x is told", 2)
+    assert (file.index.sentence_text(second), several) == ("all say so", 6)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +130,7 @@ def test_the_table_follows_decisions_changes_and_undos(file: ExtractedFile, tmp_
         assert now() == [[NEW[0], KNOWN], []]
         undo(connection, ada, SCOPE, "fourth key")
         assert now() == [[NEW[0]], [KNOWN]]
-        withdraw(connection, ada, Triple(NEW[0].head_id, NEW[0].relation, NEW[0].tail_id), "fifth key")
+        withdraw(connection, ada, [NEW[0].triple], "fifth key")
         assert now() == [[], [KNOWN]]
     assert file.index.num_decided == 1
     assert listed(file) == [fact for fact in DEFAULT_ORDER if fact != KNOWN]

@@ -46,8 +46,10 @@ def test_a_sentence_to_try_has_the_same_tokens() -> None:
 @pytest.mark.parametrize(
     ("changes", "status", "says"),
     [
-        ({"heads": " "}, 422, "Enter a name for the head"),
+        ({"heads": " "}, 422, "Names of the head: empty"),
         ({"sentences": ""}, 422, "there are no sentences"),
+        ({"sentences": "Windhoek lies in Namibia.\n" * 70}, 422, "Sentences: more than 64 sentences"),
+        ({"sentences": "x" * 30_000}, 422, "Sentences[1]: more than 20,000 characters"),
         ({"run": "three"}, 404, "not found"),
         ({"run": "one"}, 503, "model"),
     ],

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from sayso.facts.fact import quote_of
+from sayso.facts.quote import quote_of
 from sayso.records import Span
 from sayso.serve.try_it.worker import MAX_CHARACTERS, MAX_SENTENCES, Question, bag_of, marked_sentence
 from steps import growth
@@ -25,21 +25,30 @@ def test_a_name_inside_a_longer_one_does_not_count() -> None:
 
 
 def test_a_sentence_counts_once_and_empty_ones_do_not() -> None:
-    bag = bag_of(question("Windhoek lies in Namibia.", "  ", "Windhoek  lies in Namibia.", "Namibia has Windhoek."))
+    bag = bag_of(
+        question("Windhoek lies in Namibia.", " ", "Windhoek  lies in Namibia.", "Namibia has Windhoek."), print
+    )
     assert [sentence.text for sentence in bag.sentences] == ["Windhoek lies in Namibia .", "Namibia has Windhoek ."]
 
 
 def test_a_sentence_is_shown_as_it_was_written() -> None:
-    (sentence,) = bag_of(question("  Windhoek, Namibia’s  capital (since 1990). ")).sentences
+    (sentence,) = bag_of(question("  Windhoek, Namibia’s  capital (since 1990). "), print).sentences
     assert sentence.text == "Windhoek , Namibia 's capital ( since 1990 ) ."
     assert sentence.written == "Windhoek, Namibia’s capital (since 1990)."
 
 
-def test_a_sentence_without_a_name_is_named() -> None:
-    with pytest.raises(ValueError, match=r"sentence 2: 'Windhoek' does not appear in “Namibia is dry.”"):
-        bag_of(question("Windhoek lies in Namibia.", "Namibia is dry."))
+def test_a_sentence_without_a_name_is_left_out_and_named() -> None:
+    warnings: list[str] = []
+    bag = bag_of(question("Windhoek lies in Namibia.", "Namibia is dry.", "Namibia has Windhoek."), warnings.append)
+    assert [sentence.text for sentence in bag.sentences] == ["Windhoek lies in Namibia .", "Namibia has Windhoek ."]
+    assert warnings == ["Left out: sentence 2: 'Windhoek' does not appear in “Namibia is dry.”."]
+
+
+def test_without_any_usable_sentence_the_first_is_named() -> None:
+    with pytest.raises(ValueError, match=r"sentence 1: 'Windhoek' does not appear in “Namibia is dry.”"):
+        bag_of(question("Namibia is dry.", "Namibia is large."), print)
     with pytest.raises(ValueError, match="head and tail are the same words"):
-        bag_of(question("Namibia, Namibia.", tails=["Namibia"]))
+        bag_of(question("Namibia, Namibia.", tails=["Namibia"]), print)
 
 
 def test_types_go_by_the_first_name() -> None:

@@ -48,6 +48,13 @@ def test_a_type_that_is_given_is_what_the_model_sees(worker: Worker) -> None:
     assert answer["explanations"][0]["evidence"][0]["seen"][0] == "/person"
 
 
+def test_a_sentence_that_lacks_a_name_does_not_keep_the_others_from_an_answer(worker: Worker) -> None:
+    texts = ["Port Town1 is the capital of North Land1.", "North Land1 is far away."]
+    answer = worker.ask(question(sentences=texts))
+    assert answer["warnings"] == ["Left out: sentence 2: 'Port Town1' does not appear in “North Land1 is far away.”."]
+    assert [len(each["evidence"]) for each in answer["explanations"]] == [1] * len(answer["explanations"])
+
+
 def test_an_unknown_relation_and_a_missing_name_are_reported(worker: Worker) -> None:
     with pytest.raises(UserError, match="not one of the model's 2"):
         worker.ask(question(relation="unheard of"))

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate import marking
 from sayso.annotate.assignment import hold, is_held, keep_place, neighbour, next_fact, place_of, progress
+from sayso.annotate.log import version_of
 from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
@@ -64,23 +65,28 @@ def mark(bench: Bench, who: Who, given: schemas.MarksRequest) -> schemas.SavedSt
     shown = bench.fact(given)
     labels = {shown.text(each.sentence): each.label for each in given.marks}
     with bench.database.writing() as connection:
+        refuse_stale(connection, who, shown, given)
         hold(connection, who, shown.fact)
         keep_place(connection, who, shown.fact, given.marks[-1].sentence)
-        return _saved(connection, who, shown, marking.mark, labels, given.key)
+        return _saved(connection, who, shown, marking.mark, labels, given)
 
 
 @api.put("/comment")
 def comment(bench: Bench, who: Who, given: schemas.CommentRequest) -> schemas.SavedState:
     """Comment on a fact."""
+    shown = bench.fact(given)
     with bench.database.writing() as connection:
-        return _saved(connection, who, bench.fact(given), marking.comment, given.text, given.key)
+        refuse_stale(connection, who, shown, given)
+        return _saved(connection, who, shown, marking.comment, given.text, given)
 
 
 @api.put("/wrong")
 def flag_wrong(bench: Bench, who: Who, given: schemas.WrongRequest) -> schemas.SavedState:
     """Report a fact as wrong, or withdraw the report."""
+    shown = bench.fact(given)
     with bench.database.writing() as connection:
-        return _saved(connection, who, bench.fact(given), marking.flag_wrong, given.is_wrong, given.key)
+        refuse_stale(connection, who, shown, given)
+        return _saved(connection, who, shown, marking.flag_wrong, given.is_wrong, given)
 
 
 @api.post("/submit")
@@ -88,7 +94,8 @@ def submit(bench: Bench, who: Who, given: schemas.FactRequest) -> schemas.SavedS
     """Submit a fact; every sentence must have a mark."""
     shown = bench.fact(given)
     with bench.database.writing() as connection:
-        state = _saved(connection, who, shown, marking.submit, shown.texts, given.key)
+        refuse_stale(connection, who, shown, given)
+        state = _saved(connection, who, shown, marking.submit, shown.texts, given)
         is_done = shown.fact in pilot_facts(connection) and pilot_result(connection, who, bench.has_fact).is_done
         return state.model_copy(update={"is_pilot_done": is_done})
 
@@ -97,10 +104,13 @@ def submit(bench: Bench, who: Who, given: schemas.FactRequest) -> schemas.SavedS
 def undo(bench: Bench, who: Who, given: schemas.UndoRequest) -> schemas.UndoneStep:
     """Undo your last step on the fact that is shown or, if it has none, on any fact of the part.
 
-    While a submitted fact is shown, steps on other facts are not undone. A finished pilot round cannot be changed.
+    A submitted fact that is shown is reopened. A finished pilot round cannot be changed.
     """
-    asked = bench.fact(given.fact).fact if given.fact else None
+    on_page = bench.fact(given.fact) if given.fact else None
+    asked = on_page.fact if on_page else None
     with bench.database.writing() as connection:
+        if on_page:
+            refuse_stale(connection, who, on_page, given)
         is_pilot_done = pilot_result(connection, who, bench.has_fact).is_done
         changes = marking.undo_last(connection, who, given.key, bench.has_fact, asked)
         fact = changes[0].fact if changes else None
@@ -115,7 +125,8 @@ def undo(bench: Bench, who: Who, given: schemas.UndoRequest) -> schemas.UndoneSt
             if each.sentence in shown.places
         ]
         keep_place(connection, who, shown.fact, marks[0].sentence if marks else 0)
-        return schemas.UndoneStep(fact=shown.name, marks=marks, is_more=not marks)
+        version = version_of(connection, who.id, shown.fact, given.key)
+        return schemas.UndoneStep(fact=shown.name, marks=marks, is_more=not marks, version=version)
 
 
 @api.put("/place")
@@ -154,14 +165,29 @@ def _turn(bench: Workbench, connection: Connection, who: Annotator, found: Tripl
     return schemas.NextFact(fact=shown.name)
 
 
+def refuse_stale(
+    connection: Connection, who: Annotator, shown: BagFact, given: schemas.FactRequest | schemas.UndoRequest
+) -> None:
+    """Refuse a request from a page that shows an earlier version of the annotator's own work on the fact."""
+    marking.refuse_stale(connection, who, shown.fact, shown.texts, given.version, given.key)
+
+
 def _saved(
-    connection: Connection, who: Annotator, shown: BagFact, save: Callable[..., None], *what: object
+    connection: Connection,
+    who: Annotator,
+    shown: BagFact,
+    save: Callable[..., None],
+    what: object,
+    given: schemas.FactRequest,
 ) -> schemas.SavedState:
     """Save a change with this function of `marking`, and return the state of the annotator's work on the fact."""
-    save(connection, who, shown.fact, *what)
+    save(connection, who, shown.fact, what, given.key)
     mine = marking.work_of(connection, who.id, shown.fact)
     return schemas.SavedState(
-        num_marked=len(mine.labels), num_sentences=len(shown.bag.sentences), is_submitted=mine.is_submitted
+        num_marked=len(mine.labels),
+        num_sentences=len(shown.bag.sentences),
+        is_submitted=mine.is_submitted,
+        version=version_of(connection, who.id, shown.fact, given.key),
     )
 
 

@@ -36,13 +36,16 @@ class KeyedRequest(BaseModel):
 
 
 class FactRequest(FactName, KeyedRequest, StrictModel):
-    """A fact and a request key."""
+    """A fact and a request key; with `version`, refused (409) if you have changed the fact since that version."""
+
+    version: Annotated[int | None, Field(ge=0)] = None
 
 
 class UndoRequest(KeyedRequest, StrictModel):
-    """Undo the last step on the fact that is shown, or on any fact if none is given."""
+    """Undo the last step on the fact that is shown, of this version, or on any fact if none is given."""
 
     fact: FactName | None = None
+    version: Annotated[int | None, Field(ge=0)] = None
 
 
 class SentenceLabel(StrictModel):
@@ -79,12 +82,14 @@ class PlaceRequest(FactName, StrictModel):
 class SavedState(BaseModel):
     """The state after saving: the annotator's number of marks on the fact, and whether it is submitted.
 
-    `is_pilot_done` is true if this was the last fact of the pilot round, so its result can be shown.
+    `is_pilot_done` is true if this was the last fact of the pilot round, so its result can be shown. `version` belongs
+    in the next request about the fact.
     """
 
     num_marked: int
     num_sentences: int
     is_submitted: bool
+    version: int
     is_pilot_done: bool = False
 
 
@@ -94,6 +99,7 @@ class UndoneStep(BaseModel):
     fact: FactName | None
     marks: list[SentenceLabel]
     is_more: bool
+    version: int = 0
 
 
 class NextFact(BaseModel):
@@ -125,4 +131,5 @@ class AnnotatedFact(FactName):
     comment: str
     is_wrong: bool
     is_submitted: bool
+    version: int
     scores: list[RunScores]

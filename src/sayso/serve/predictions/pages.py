@@ -18,7 +18,7 @@ from sayso.serve.fact_view import ExplanationResponse, FactView, view_fact
 from sayso.serve.predictions import lookup
 from sayso.serve.predictions.lookup import QueryParam, RunParam, WithinParam, find_fact, find_run
 from sayso.serve.predictions.run import DistractorRank, RunPredictions, TopSentence, evaluate_command, serve_command
-from sayso.serve.predictions.table import PRESETS, Curve, PredictionRow, facts_at
+from sayso.serve.predictions.table import PLOT, POINT_GAP, PRESETS, Curve, PredictionRow, facts_at
 from sayso.serve.responses import Render, not_found, prediction_url
 from sayso.serve.workbench import Workbench
 
@@ -254,6 +254,8 @@ def curve_page(
         point=point if chosen else None,
         chosen=chosen,
         rows=rows,
+        plot=PLOT,
+        radius=POINT_GAP / 2,
         decisions=_decisions(bench, rows),
     )
 

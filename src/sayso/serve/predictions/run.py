@@ -3,6 +3,7 @@
 Shapes: E sentences of one fact.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -252,6 +253,16 @@ class OpenRun:
                 f"{self.folder}: the predictions are for the {part} part, not {self._part}; use `--part {part}`"
             )
         return RunPredictions(self.name, self.folder, predictions, self._store, self._table)
+
+
+def parts_predicted(runs: Sequence[Path]) -> list[str]:
+    """Return the part of each run's stored predictions; empty for a run without any."""
+    return [str(_stored_manifest(run).get("part", "")) for run in runs]
+
+
+def _stored_manifest(run: Path) -> dict[str, Any]:
+    restore(run / IN_RUN)
+    return Predictions(run / IN_RUN).manifest if (run / IN_RUN).exists() else {}
 
 
 def evaluate_command(run: Path | str, store: Path, part: str) -> str:

@@ -2,7 +2,7 @@
 
 Predictions contain every fact above the threshold, but only labels and marked facts below it. The curve ends at the
 threshold, because the rest would look better than it is. Each of its points stands for the facts that it adds.
-Shapes: F facts.
+Shapes: F facts, P steps of the curve.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from sayso.metrics.faithfulness import comprehensiveness
-from sayso.metrics.precision_recall import PrecisionRecallCurve, precision_recall_curve
+from sayso.metrics.precision_recall import PrecisionRecallCurve, drawn_curve, precision_recall_curve
 from sayso.serve.fact_table import FactRow, FactTable, Share, TableQuery, code, floats
 from sayso.store.predictions import Predictions
 
@@ -96,9 +96,11 @@ class PredictionTable(FactTable[PredictionQuery, PredictionRow]):
         return order, self.bag_F[order]
 
 
+PLOT = (658.0, 332.0)
+"""The width and height of the curve's plot on the page, in the units of its drawing."""
+POINT_GAP = 24.0
+"""The least distance between two points, so that each can be clicked; their circles have half of it as radius."""
 MAX_POINTS = 48
-MAX_CORNERS = 600
-"""The line is drawn with more corners than it has clickable points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,10 +134,9 @@ def make_curve(index: PredictionTable, threshold: float, relation: str = "", num
     curve = precision_recall_curve(
         index.probability_F[is_predicted_F], index.is_label_F[is_predicted_F], num_positives=num_positives
     )
-    corners = _spread(curve, MAX_CORNERS)
     return Curve(
-        line=list(zip(curve.recall[corners].tolist(), curve.precision[corners].tolist(), strict=True)),
-        points=_points(curve, _spread(curve, MAX_POINTS)),
+        line=drawn_curve(curve),
+        points=_points(curve, _apart(curve)),
         num_positives=num_positives,
         num_retrieved=int(curve.num_retrieved[-1]),
     )
@@ -146,11 +147,24 @@ def facts_at(index: PredictionTable, point: CurvePoint, relation: str = "") -> n
     return index.find_all(PredictionQuery(relation=relation))[point.first : point.stop]
 
 
-def _spread(curve: PrecisionRecallCurve, num: int) -> np.ndarray:
-    """Return at most `num` steps of the curve, spread evenly over the facts, including both ends."""
-    wanted = np.linspace(curve.num_retrieved[0], curve.num_retrieved[-1], num)
-    steps: np.ndarray = np.unique(np.searchsorted(curve.num_retrieved, wanted))
-    return steps
+def _apart(curve: PrecisionRecallCurve) -> np.ndarray:
+    """Return the steps of the curve to show as points: no two closer than POINT_GAP on the page, the last included."""
+    place_P2 = np.stack([curve.recall * PLOT[0], curve.precision * PLOT[1]], axis=1)
+    gap = POINT_GAP
+    while len(chosen := _greedy(place_P2, gap)) > MAX_POINTS:
+        gap *= 1.2
+    return chosen
+
+
+def _greedy(place_P2: np.ndarray, gap: float) -> np.ndarray:
+    """Return places that are at least `gap` from each other: the last one, then each that is free, from the first."""
+    chosen, step = [len(place_P2) - 1], -1
+    is_free_P = np.hypot(*(place_P2 - place_P2[-1]).T) >= gap
+    while (free := np.flatnonzero(is_free_P[step + 1 :])).size:
+        step += 1 + int(free[0])
+        chosen.append(step)
+        is_free_P &= np.hypot(*(place_P2 - place_P2[step]).T) >= gap
+    return np.sort(chosen)
 
 
 def _points(curve: PrecisionRecallCurve, steps: np.ndarray) -> list[CurvePoint]:

@@ -1,191 +1,20 @@
-"""An open file of facts written by `sayso extract`: its table, read in one pass, and the decisions on the facts.
+"""An open file of facts written by `sayso extract`, from which the fact that is shown is read."""
 
-Shapes: F facts.
-"""
-
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Literal
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from pydantic import Field
-
-from sayso.annotate.decisions import DAMAGED, decided_since
+from sayso.annotate.decisions import DamagedDecision, decision_on, quote_decisions_on
 from sayso.annotate.store import Connection
 from sayso.errors import BadInputError
-from sayso.facts.fact import DECISIONS, ExtractedFact
-from sayso.facts.file import WITHHELD, fact_at, manifest_next_to, not_a_fact, refuse_damaged
-from sayso.input_file import holds_no, os_error
+from sayso.facts.fact import DecidedFact, ExtractedFact
+from sayso.facts.file import WITHHELD, fact_at, manifest_next_to, refuse_damaged
+from sayso.facts.quote import with_decisions
+from sayso.input_file import holds_no
 from sayso.io.checksum import ChangedError, signature_of
 from sayso.readers.base import BadLine
-from sayso.readers.files import MAX_LINE_BYTES, is_not_blank, read_lines, read_lines_between
-from sayso.records import Triple
-from sayso.serve.fact_table import FactRow, FactTable, TableQuery, coded
-
-_TEXT = pa.large_string()
-_SCHEMA = pa.schema(
-    [
-        *((name, _TEXT) for name in ("head_id", "head_name", "relation", "tail_id", "tail_name")),
-        *(("probability", pa.float64()), ("status", _TEXT), ("support", _TEXT), ("num_sentences", pa.int64())),
-    ]
-)
-_ROWS_AT_A_TIME = 65_536
-"""The number of rows kept as Python objects while the columns are built."""
-
-
-def read_columns(path: Path) -> tuple[dict[str, pa.Array], np.ndarray]:
-    """Return the columns of a file of facts, and the byte offset of each line, followed by the end of the file.
-
-    Raises on a line that is not a fact.
-    """
-    starts = [0]
-
-    def read_rows() -> Iterator[dict[str, object]]:
-        for number, line in enumerate(_lines(path), 1):
-            starts.append(starts[-1] + len(line))
-            yield _row(path, number, line)
-
-    rows = read_rows()
-    chunks = iter(lambda: list(islice(rows, _ROWS_AT_A_TIME)), [])
-    table = pa.Table.from_batches((pa.RecordBatch.from_pylist(chunk, _SCHEMA) for chunk in chunks), _SCHEMA)
-    return {name: table[name].combine_chunks() for name in _SCHEMA.names}, np.array(starts, np.int64)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as file:
-            while line := file.readline(MAX_LINE_BYTES):
-                yield line
-    except OSError as error:
-        raise os_error(path, error) from error
-
-
-def _row(path: Path, number: int, line: bytes) -> dict[str, object]:
-    try:
-        fact = fact_at(path, number, line.decode("utf-8").rstrip("\r\n"))
-    except UnicodeDecodeError as error:
-        raise not_a_fact(path, number, str(error)) from None
-    return {**vars(fact), "support": fact.support.kind}
-
-
-CHOICES = ("", *DECISIONS, DAMAGED)
-"""Decisions by their code; 0 means none."""
-_BETWEEN = "\x1f"
-
-
-def _keys(facts: Iterable[Triple]) -> pa.Array:
-    return pa.array([_BETWEEN.join(fact) for fact in facts], _TEXT)
-
-
-ReviewSort = Literal["status", "probability", "support", "sentences", "relation", "head", "tail"]
-
-
-class ReviewQuery(TableQuery):
-    """Filters for extracted facts; by default those without a decision, new ones first.
-
-    Facts that were decided after the log event `since` stay in the list while someone works through it.
-    """
-
-    status: Annotated[
-        Literal["", "new", "known", "contradicts"], Field(description="How the fact compares with the knowledge base.")
-    ] = ""
-    decision: Annotated[
-        Literal["open", "any", "accepted", "rejected", "needs_evidence"],
-        Field(description="The decision on the fact; `open` means none."),
-    ] = "open"
-    sort: ReviewSort = "status"
-    since: Annotated[int | None, Field(ge=0, le=2**53, description="Also list facts decided after this log event.")] = (
-        None
-    )
-
-
-PRESETS: tuple[tuple[str, ReviewQuery], ...] = (
-    ("Without a decision", ReviewQuery()),
-    ("Contradicts the knowledge base", ReviewQuery(status="contradicts")),
-    ("Does not rest on the sentences", ReviewQuery(support="not_sentences")),
-    ("Needs evidence", ReviewQuery(decision="needs_evidence")),
-    ("All", ReviewQuery(decision="any", sort="probability")),
-)
-"""Common questions about an extraction."""
-
-
-_URGENCY = {"known": 0, "": 1, "contradicts": 2, "new": 3}
-"""The sort order of statuses, highest first."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReviewRow(FactRow):
-    """A row of the table; `number` is its line in the file, from 0; `decision` may be empty."""
-
-    status: str
-    decision: str
-
-
-class ReviewTable(FactTable[ReviewQuery, ReviewRow]):
-    """The facts of one file, with the byte offset of each line and the decision on each fact.
-
-    `_event_F` is the log event that made the decision, 0 for none.
-    """
-
-    row_type = ReviewRow
-
-    def __init__(self, path: Path) -> None:
-        columns, self.start_F1 = read_columns(path)
-        super().__init__(columns)
-        statuses, status_F = self.codes["status"] = coded(columns["status"])
-        # Within a status the most probable comes first.
-        self.values["status"] = np.array([2.0 * _URGENCY[name] for name in statuses])[status_F] + self.probability_F
-        ids = (columns[name] for name in Triple._fields)
-        self._keys = pc.binary_join_element_wise(*ids, pa.scalar(_BETWEEN, _TEXT))
-        self._lock = Lock()
-        self._event_F = np.zeros(self.num_facts, np.int64)
-        self.last_event = 0
-        self._keep(np.zeros(self.num_facts, np.int8))
-
-    def follow(self, connection: Connection) -> None:
-        """Apply the decisions made since the last call."""
-        with self._lock:
-            news = decided_since(connection, self.last_event)
-            if not news:
-                return
-            matched = pc.index_in(self._keys, value_set=_keys(news))
-            rows = np.flatnonzero(matched.is_valid().to_numpy(zero_copy_only=False))
-            which = matched.drop_null().to_numpy(zero_copy_only=False)
-            decision_F = self._decision_F.copy()
-            decision_F[rows] = np.array([CHOICES.index(decision) for _, decision in news.values()])[which]
-            self._keep(decision_F)
-            self._event_F[rows] = np.array([event for event, _ in news.values()])[which]
-            self.last_event = max(event for event, _ in news.values())
-
-    def _keep(self, decision_F: np.ndarray) -> None:
-        self._decision_F = decision_F
-        self.columns["decision"] = pa.DictionaryArray.from_arrays(decision_F, list(CHOICES))
-
-    def find(self, fact: Triple) -> int | None:
-        """Return the index of a fact, or None if the file does not have it."""
-        row = pc.index(self._keys, _keys([fact])[0]).as_py()
-        return None if row < 0 else row
-
-    @property
-    def num_decided(self) -> int:
-        """The number of decided facts."""
-        return int(np.count_nonzero(~self._is_open()))
-
-    def _is_open(self) -> np.ndarray:
-        """Return a mask of facts that need a decision, including those whose decision is damaged."""
-        return np.isin(self._decision_F, (CHOICES.index(""), CHOICES.index(DAMAGED)))
-
-    def _tests(self, query: ReviewQuery) -> Iterator[np.ndarray]:
-        yield from super()._tests(query)
-        if query.decision != "any":
-            is_open = query.decision == "open"
-            fits_F = self._is_open() if is_open else self._decision_F == CHOICES.index(query.decision)
-            yield fits_F if query.since is None else fits_F | (self._event_F > query.since)
+from sayso.readers.files import is_not_blank, read_lines, read_lines_between
+from sayso.serve.review.table import ReviewTable
 
 
 class ExtractedFile:
@@ -236,6 +65,14 @@ class ExtractedFile:
             raise ChangedError(f"{self.path}: the file has changed since it was read")
         start, stop = index.start_F1[row : row + 2].tolist()
         return _fact_between(self.path, row + 1, start, stop)
+
+    def fact_with_decisions(
+        self, row: int, connection: Connection
+    ) -> tuple[ExtractedFact, DecidedFact | DamagedDecision | None]:
+        """Return a fact, whose quotes have the decisions on them, and the decision on the fact."""
+        fact = self.fact(row)
+        quotes = with_decisions(fact.quotes, quote_decisions_on(connection, fact.triple))
+        return replace(fact, quotes=quotes), decision_on(connection, fact.triple)
 
 
 def _number(value: object) -> float | None:

@@ -18,15 +18,21 @@ export class Refused extends Error {
   }
 }
 
+const request = (method, body) => ({
+  method,
+  headers: { "Content-Type": "application/json", "X-Form-Token": token },
+  body: JSON.stringify(body),
+});
+
+// Send a request that outlives the page; nobody reads the response.
+export function sendAtEnd(method, path, body) {
+  fetch(path, { ...request(method, body), keepalive: true }).catch(() => {});
+}
+
 export async function send(method, path, body) {
   let answer, text;
   try {
-    answer = await fetch(path, {
-      method,
-      headers: { "Content-Type": "application/json", "X-Form-Token": token },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(LONGEST_ANSWER),
-    });
+    answer = await fetch(path, { ...request(method, body), signal: AbortSignal.timeout(LONGEST_ANSWER) });
     text = await answer.text();
   } catch {
     throw new Refused(0, AWAY);
@@ -90,7 +96,8 @@ export class Saver {
     return left.length > 0;
   }
 
-  // Return a promise of the response; it never resolves if the request is refused, since the page then reloads.
+  // Return a promise of the response; it never resolves if the request is refused, since the page then reloads. The body
+  // may be a function that makes it when it is sent, so that it can depend on earlier responses.
   add(method, path, body) {
     return new Promise((onDone) => {
       // Names sort by time; two pages have different keys.
@@ -99,6 +106,12 @@ export class Saver {
       this.#waiting.push({ method, path, body, place, onDone });
       this.#run();
     });
+  }
+
+  // The page is closing: send the first request again in a way that outlives it. The server handles it once.
+  sendFirstAtEnd() {
+    const [first] = this.#waiting;
+    if (first) sendAtEnd(first.method, first.path, typeof first.body === "function" ? first.body() : first.body);
   }
 
   idle() {
@@ -114,10 +127,11 @@ export class Saver {
       const { method, path, body, onDone } = this.#waiting[0];
       this.onState("saving");
       try {
-        const value = await send(method, path, body);
+        const value = await send(method, path, typeof body === "function" ? body() : body);
         this.#drop();
         wait = 500;
         onDone(value);
+        await undefined; // whoever waits for the response sees it before the next request is made
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         if (this.#store && SIGNED_OUT.has(error.status)) {

@@ -11,6 +11,7 @@ from sayso.errors import UserError
 from sayso.records import Sentence
 from sayso.serve.access import Bench, annotator
 from sayso.serve.fact_view import ExplanationResponse, view_fact
+from sayso.serve.faults import fault_text
 from sayso.serve.responses import Render, RequestError, not_found
 from sayso.serve.try_it.process import WorkerError
 from sayso.serve.try_it.worker import MAX_SENTENCES, MAX_TOGETHER, Question
@@ -63,6 +64,8 @@ _EXAMPLE = {
     "tail_type": "/location/city",
 }
 """The initial content of the form."""
+_TITLES = {"heads": "Names of the head", "tails": "Names of the tail", "sentences": "Sentences"}
+"""What the form calls its fields."""
 
 
 class TryForm(BaseModel):
@@ -109,7 +112,8 @@ def try_form(render: Render, bench: Bench, given: Annotated[TryForm, Form()]) ->
     try:
         answer = ask(bench, given.run, given.question)
     except ValidationError as error:
-        return _page(render, filled, problem=_first_fault(error), status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        problem = fault_text(error.errors()[0], _TITLES)
+        return _page(render, filled, problem=problem, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     except UserError as error:
         return _page(render, filled, problem=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY)
     except RequestError as error:
@@ -146,11 +150,3 @@ def _to_try(sentence: Sentence) -> str:
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _first_fault(error: ValidationError) -> str:
-    """Describe the first error in the form."""
-    fault = error.errors()[0]
-    field = str(fault["loc"][0]) if fault["loc"] else ""
-    titles = {"heads": "Enter a name for the head", "tails": "Enter a name for the tail", "sentences": "Sentences"}
-    return f"{titles.get(field, field)}: {fault['msg'].removeprefix('Value error, ').lower()}".removeprefix(": ")

@@ -9,7 +9,7 @@ import json
 import os
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -67,15 +67,22 @@ class Question(BaseModel):
         return {name: kind for name, kind in given.items() if kind}
 
 
-def bag_of(question: Question) -> Bag:
-    """Return the distinct sentences as a bag; raise if a sentence does not name both entities."""
+def bag_of(question: Question, warn: Callable[[str], None]) -> Bag:
+    """Return the distinct sentences that name both entities as a bag, and warn about the others.
+
+    Raises `BadArgumentError` if there are no sentences left.
+    """
     texts = dict.fromkeys(" ".join(text.split()) for text in question.sentences)
-    records = []
+    records, faults = list[Sentence](), list[str]()
     for number, text in enumerate(filter(None, texts), 1):
         try:
             records.append(marked_sentence(text, question.heads, question.tails))
         except BadArgumentError as error:
-            raise BadArgumentError(f"sentence {number}: {error}") from None
+            faults.append(f"sentence {number}: {error}")
+    if not records:
+        raise BadArgumentError(faults[0])
+    for fault in faults:
+        warn(f"Left out: {fault}.")
     return Bag.from_sentences(records)
 
 
@@ -133,7 +140,7 @@ def answer(model: "Model", question: Question) -> dict[str, Any]:
 
     warnings = list[str]()
     with handled_warnings(warnings.append):
-        bag = bag_of(question)
+        bag = bag_of(question, warnings.append)
         (probability_R,) = model.predict_proba([bag], question.types)
         listed = sorted(zip(model.relations, probability_R.tolist(), strict=True), key=lambda each: -each[1])
         found = [name for name, probability in listed if probability >= question.threshold]

@@ -1,27 +1,32 @@
 // The page for settling disagreements, with the same keys as the annotation page.
 
-import { inTurn } from "../turn.js";
+import { inTurn, leave } from "../turn.js";
 import { bindKeys } from "./keys.js";
-import { Marking, complain, factName } from "./marking.js";
+import { Marking, complain, saver } from "./marking.js";
 import { newKey } from "../net.js";
 
 const marking = new Marking({
   onMark: (place, label) => {
     marking.item.querySelector(".settled-by")?.remove();
-    marking.saver.add("POST", "/api/agreement/settle", { ...factName, key: newKey(), sentence: place, label });
+    saver.add("POST", "/api/agreement/settle", { ...marking.name, key: newKey(), sentence: place, label });
   },
 });
 
+async function leaveWhenSaved(go) {
+  await saver.idle();
+  return leave(go);
+}
+
 async function undo() {
-  const { fact } = await marking.saver.add("POST", "/api/agreement/undo", { key: newKey(), fact: factName });
+  const { fact } = await saver.add("POST", "/api/agreement/undo", { key: newKey(), fact: marking.name });
   if (!fact) return complain("You have not settled anything on this fact.");
-  return marking.leave(() => location.reload());
+  return leaveWhenSaved(() => location.reload());
 }
 document.getElementById("undo").addEventListener("click", () => inTurn(undo));
 
 function follow(id) {
   const link = document.getElementById(id);
-  return link && marking.leave(() => location.assign(link.href));
+  return link && leaveWhenSaved(() => location.assign(link.href));
 }
 for (const id of ["next", "previous"]) {
   document.getElementById(id)?.addEventListener("click", (event) => {

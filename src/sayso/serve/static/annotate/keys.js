@@ -10,13 +10,10 @@ const REPEATED = new Set(["j", "k", "z", "ArrowDown", "ArrowUp"]);
 export function bindKeys(actions) {
   isOn.checked = localStorage.getItem("sayso-keys") !== "off";
   isOn.addEventListener("change", () => localStorage.setItem("sayso-keys", isOn.checked ? "on" : "off"));
-  document.getElementById("show-help").addEventListener("click", () => help.showModal());
+  document.addEventListener("click", ({ target }) => target.closest("#show-help") && help.showModal());
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
-    if (isTyping(event.target)) {
-      if (event.key === "Escape") event.target.blur();
-      return;
-    }
+    if (isTyping(event.target)) return endTyping(event);
     const key = keyOf(event);
     if (key === "?") help.showModal();
     const action = isOn.checked ? actions[key] : undefined;
@@ -30,6 +27,14 @@ export function bindKeys(actions) {
 function keyOf({ key, shiftKey }) {
   if (key.length > 1) return key;
   return shiftKey ? key.toUpperCase() : key.toLowerCase();
+}
+
+// Escape leaves the field, and Enter too, which saves it; Shift and Enter start a new line.
+function endTyping(event) {
+  if (event.isComposing || !(event.key === "Escape" || (event.key === "Enter" && !event.shiftKey))) return;
+  event.preventDefault();
+  event.target.blur();
+  document.querySelector("li.current")?.focus({ preventScroll: true });
 }
 
 function isTyping(element) {

@@ -3,21 +3,14 @@
 import { inTurn, leave } from "../turn.js";
 import { Saver } from "../net.js";
 
-const fact = document.getElementById("fact");
-const alertBox = document.getElementById("alert");
-const savedBox = document.getElementById("saved");
-
-export const factName = { bag: Number(fact.dataset.bag), relation: fact.dataset.relation };
+export const saver = new Saver(showState);
 
 export function factUrl(page, name) {
   return `${page}?${new URLSearchParams({ bag: name.bag, relation: name.relation })}`;
 }
 
-export function isThisFact(name) {
-  return name.bag === factName.bag && name.relation === factName.relation;
-}
-
 export function complain(message) {
+  const alertBox = document.getElementById("alert");
   alertBox.textContent = message;
   alertBox.hidden = !message;
 }
@@ -27,15 +20,17 @@ export class Marking {
   constructor({ onMark, onMove = () => {} }) {
     // Controls are inert until the script runs.
     for (const part of document.querySelectorAll("[inert]")) part.inert = false;
+    this.fact = document.getElementById("fact");
+    this.name = { bag: Number(this.fact.dataset.bag), relation: this.fact.dataset.relation };
     this.items = [...document.querySelectorAll("#sentences > li")];
     this.onMark = onMark;
     this.onMove = onMove;
-    this.saver = new Saver((state, reason) => this.#showState(state, reason));
     for (const [index, item] of this.items.entries()) {
       item.addEventListener("click", () => this.goTo(index, false));
       for (const button of item.querySelectorAll("button[data-label]")) {
         button.addEventListener("click", () => {
           inTurn(() => {
+            if (!item.isConnected) return; // another fact has replaced this one
             this.goTo(index, false);
             this.mark(button.dataset.label);
           });
@@ -43,15 +38,13 @@ export class Marking {
       }
     }
     const places = this.items.map((item) => Number(item.dataset.place));
-    this.current = Math.max(0, places.indexOf(Number(fact.dataset.place)));
+    this.current = Math.max(0, places.indexOf(Number(this.fact.dataset.place)));
     this.goTo(this.current, true, false);
     this.count();
   }
 
-  // Leave for another page, or reload this one, once everything is saved.
-  async leave(go) {
-    await this.saver.idle();
-    return leave(go);
+  isOf(name) {
+    return name.bag === this.name.bag && name.relation === this.name.relation;
   }
 
   get item() {
@@ -110,16 +103,17 @@ export class Marking {
     else item.removeAttribute("aria-current");
     for (const button of item.querySelectorAll("button")) button.tabIndex = isCurrent ? 0 : -1;
   }
+}
 
-  #showState(state, reason = "") {
-    const words = { saved: "· saved", saving: "· saving…", waiting: "· not saved yet", refused: "· not saved" };
-    savedBox.textContent = words[state];
-    savedBox.classList.toggle("waiting", state === "waiting" || state === "refused");
-    // After a refusal, reload to show what the server has.
-    if (state === "refused") sessionStorage.setItem("sayso-refused", reason);
-    if (state === "refused") leave(() => location.reload());
-    else complain(state === "waiting" ? reason : "");
-  }
+function showState(state, reason = "") {
+  const words = { saved: "· saved", saving: "· saving…", waiting: "· not saved yet", refused: "· not saved" };
+  const savedBox = document.getElementById("saved");
+  savedBox.textContent = words[state];
+  savedBox.classList.toggle("waiting", state === "waiting" || state === "refused");
+  // After a refusal, reload to show what the server has.
+  if (state === "refused") sessionStorage.setItem("sayso-refused", reason);
+  if (state === "refused") leave(() => location.reload());
+  else complain(state === "waiting" ? reason : "");
 }
 
 // A page from the browser's cache may be out of date.
@@ -128,6 +122,7 @@ addEventListener("pageshow", (event) => {
 });
 
 const refused = sessionStorage.getItem("sayso-refused");
+export const wasRefused = Boolean(refused);
 if (refused) {
   sessionStorage.removeItem("sayso-refused");
   complain(refused);

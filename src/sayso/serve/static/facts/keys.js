@@ -8,12 +8,23 @@ const REPEATED = new Set(["j", "k", "ArrowLeft", "ArrowRight"]);
 
 export function onKeys(actions) {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(WRITING)) return;
-    const act = actions[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest(WRITING)) {
+      if (event.key === "Escape" && !event.isComposing) event.target.blur();
+      return;
+    }
+    const key = keyOf(event);
+    const act = actions[key];
     if (!act) return;
     event.preventDefault();
-    if (!event.repeat || REPEATED.has(event.key)) inTurn(act);
+    if (!event.repeat || REPEATED.has(key)) inTurn(act);
   });
+}
+
+// Only Shift makes a letter upper case, not Caps Lock.
+function keyOf({ key, shiftKey }) {
+  if (key.length > 1) return key;
+  return shiftKey ? key.toUpperCase() : key.toLowerCase();
 }
 
 // Return a function that moves the focus among the elements by a distance.

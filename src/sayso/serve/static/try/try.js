@@ -50,7 +50,7 @@ function markedLine(text) {
     if (kinds.has(kind)) continue;
     const note = document.createElement("span");
     note.className = "missing";
-    note.textContent = ` the ${kind} is not named here`;
+    note.textContent = ` the ${kind} is not named here; the sentence will be left out`;
     paragraph.append(note);
   }
   return paragraph;

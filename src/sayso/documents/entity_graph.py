@@ -1,0 +1,163 @@
+"""What the knowledge base says about its entities that helps to tell which of them a name means."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Literal
+
+Kind = Literal["person", "place", "other", ""]
+
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("person", "people", "per", "human"), "person"),
+    **dict.fromkeys(("location", "place", "loc", "gpe", "geo", "city", "country", "state", "region"), "place"),
+}
+_MIN_SHARE = 0.9
+_MAX_DEPTH = 4
+_MORE = 0.25
+"""How much every further fact between two entities adds to their relatedness."""
+_THIRD = 0.5
+_FEW = 10
+"""An entity with this many neighbours says 1 / √2 as much as one with none."""
+_MOST_KEPT = 100_000
+_HUB = 400
+"""Entities with more neighbours than this relate nothing to each other."""
+
+
+def finest_type(types: Sequence[str]) -> str:
+    """Return the type with the most levels (the first if several have), or an empty string if there are no types.
+
+    >>> finest_type(["/person", "/person/artist", "/person/author"])
+    '/person/artist'
+    """
+    return max(types, key=lambda name: name.strip("/").count("/"), default="")
+
+
+def _told_by(num_neighbours: int) -> float:
+    return float((1 + num_neighbours / _FEW) ** -0.5)
+
+
+class EntityGraph:
+    """The facts as a graph: which entities are related, and which place lies in which."""
+
+    def __init__(self, facts: Mapping[tuple[str, str], Sequence[str]], types: Mapping[str, Sequence[str]]) -> None:
+        self._facts = facts
+        self._finest = {entity_id: finest_type(given) for entity_id, given in types.items() if given}
+        self._around: dict[str, frozenset[str]] = {}
+        self._related: dict[tuple[str, str], float] = {}
+
+    def finest(self, entity_id: str) -> str:
+        """Return the finest type of an entity, or an empty string."""
+        return self._finest.get(entity_id, "")
+
+    def kind(self, entity_id: str) -> Kind:
+        """Return whether an entity is a person, a place or something else; empty if its type is unknown.
+
+        >>> EntityGraph({}, {"rome": ["/location/city"]}).kind("rome")
+        'place'
+        """
+        name = self.finest(entity_id)
+        return _KINDS.get(name.strip("/").partition("/")[0].lower(), "other") if name else ""
+
+    @cached_property
+    def neighbours(self) -> Mapping[str, frozenset[str]]:
+        """The entities that a fact relates to each entity."""
+        found: dict[str, set[str]] = {}
+        for head_id, tail_id in self._facts:
+            found.setdefault(head_id, set()).add(tail_id)
+            found.setdefault(tail_id, set()).add(head_id)
+        return {entity_id: frozenset(others) for entity_id, others in found.items()}
+
+    def relatedness(self, one: str, other: str) -> float:
+        """Return how much another entity nearby speaks for this one.
+
+        It does if a fact relates the two, or if one place lies in the other, and less if only a third entity relates
+        them. The more entities a related one has around it, the less it says.
+        """
+        if (found := self._related.get((one, other))) is None:
+            if len(self._related) >= _MOST_KEPT:
+                self._related.clear()
+            found = self._related[one, other] = self._relatedness(one, other)
+        return found
+
+    def _relatedness(self, one: str, other: str) -> float:
+        mine, theirs = self.neighbours.get(one, frozenset()), self.neighbours.get(other, frozenset())
+        if other in mine or other in self.around(one) or one in self.around(other):
+            num = len(self._facts.get((one, other), ())) + len(self._facts.get((other, one), ()))
+            return (1 + _MORE * max(0, num - 1)) * _told_by(len(theirs))
+        small, large = sorted((mine, theirs), key=len)
+        degrees = [len(self.neighbours[each]) for each in small if each in large] if len(small) < _HUB else []
+        return _THIRD * _told_by(min(degrees)) if degrees else 0.0
+
+    @cached_property
+    def num_facts(self) -> Mapping[str, int]:
+        """The number of facts about each entity."""
+        found: Counter[str] = Counter()
+        for pair, relations in self._facts.items():
+            for entity_id in pair:
+                found[entity_id] += len(relations)
+        return found
+
+    def lies_in(self, place: str, other: str) -> bool | None:
+        """Return whether the place lies in the other one; None if the knowledge base leaves it open.
+
+        It does not if the knowledge base names another place of the same type for it: no Florence of Italy is in
+        Alabama, which is in the United States.
+        """
+        around = self.around(place)
+        if other in around:
+            return True
+        if (self.finest(place), self.finest(other)) not in self._contained_types:
+            return None
+        wider = self.around(other) | {other}
+        mine, theirs = self._by_type(around), self._by_type(wider)
+        return False if any(not mine[name] & theirs[name] for name in mine.keys() & theirs.keys()) else None
+
+    def around(self, place: str) -> frozenset[str]:
+        """Return all places that a place lies in."""
+        if place not in self._around:
+            found: set[str] = set()
+            edge = {place}
+            for _ in range(_MAX_DEPTH):
+                edge = {wider for each in edge for wider in self._containers.get(each, ())} - found
+                found |= edge
+            self._around[place] = frozenset(found - {place})
+        return self._around[place]
+
+    def _by_type(self, places: frozenset[str]) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for each in places:
+            if name := self.finest(each):
+                found.setdefault(name, set()).add(each)
+        return found
+
+    @cached_property
+    def _containers(self) -> Mapping[str, frozenset[str]]:
+        """The places that each place lies in directly."""
+        found: dict[str, set[str]] = {}
+        for inner, outer in self._containment():
+            found.setdefault(inner, set()).add(outer)
+        return {entity_id: frozenset(others) for entity_id, others in found.items()}
+
+    @cached_property
+    def _contained_types(self) -> frozenset[tuple[str, str]]:
+        """The pairs of different types of which one contains the other."""
+        pairs = {(self.finest(inner), self.finest(outer)) for inner, outer in self._containment()}
+        return frozenset((inner, outer) for inner, outer in pairs if inner != outer)
+
+    def _containment(self) -> Iterator[tuple[str, str]]:
+        """Yield (inner, outer) for the facts of all relations that say where a place lies.
+
+        These connect places with places and never hold both ways; the end with more members of its types is the inner.
+        """
+        by_relation: dict[str, list[tuple[str, str]]] = {}
+        for pair, relations in self._facts.items():
+            for relation in relations:
+                by_relation.setdefault(relation, []).append(pair)
+        sizes = Counter(self._finest.values())
+        for pairs in by_relation.values():
+            places = [pair for pair in pairs if all(self.kind(each) == "place" for each in pair)]
+            known = set(places)
+            is_spatial = len(places) >= max(1, _MIN_SHARE * len(pairs))
+            if is_spatial and not any((tail_id, head_id) in known for head_id, tail_id in known):
+                balance = sum(sizes[self.finest(head)] - sizes[self.finest(tail)] for head, tail in places)
+                yield from places if balance >= 0 else ((tail_id, head_id) for head_id, tail_id in places)

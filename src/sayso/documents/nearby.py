@@ -1,0 +1,53 @@
+"""Find the entities that are named near an ambiguous name."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sayso.documents.gazetteer import NameMatch
+
+_REACH = 20
+"""How many names before and after an ambiguous one may help to decide."""
+_HALVING = 300
+"""Distance in characters at which the weight of an entity halves."""
+_MOST = 1.5
+"""An entity that is named often weighs at most this much."""
+_LIST = re.compile(r",? (?:and |or |& )?|/| – |-")
+_LONGEST_GAP = 8
+
+
+class Near(NamedTuple):
+    """The entities near a name: their weights, those in one list with it, and those before it, the nearest first."""
+
+    weights: dict[str, float]
+    listed: list[str]
+    before: list[str]
+
+
+def entities_near(text: str, found: Sequence[NameMatch], clear: Sequence[str | None], number: int) -> Near:
+    """Return the entities near a name of a document.
+
+    Args:
+        text: The document.
+        found: Its names, in order.
+        clear: Their entities, None where that is open or doubtful.
+        number: The index of the name.
+    """
+    start, stop, _ = found[number]
+    near = Near({}, [], [each for each in clear[max(0, number - _REACH) : number] if each][::-1])
+    for index in range(max(0, number - _REACH), min(len(found), number + _REACH + 1)):
+        other = clear[index]
+        if other is None:
+            continue
+        begin, end, _ = found[index]
+        distance = start - end if index < number else begin - stop
+        near.weights[other] = min(_MOST, near.weights.get(other, 0.0) + 1 / (1 + distance / _HALVING))
+        if distance < _LONGEST_GAP and _LIST.fullmatch(text, min(end, stop), max(begin, start)):
+            near.listed.append(other)
+    return near
+
+
+def shares(amounts: Mapping[str, float], candidates: Sequence[str]) -> dict[str, float]:
+    """Return each candidate's part of the sum of their amounts; 0 if that is 0."""
+    total = sum(amounts.get(each, 0) for each in candidates)
+    return {each: amounts.get(each, 0) / total if total else 0.0 for each in candidates}
