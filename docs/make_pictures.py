@@ -28,7 +28,7 @@ SAYSO = (sys.executable, "-m", "sayso")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 DECIDED = {0: "a", 2: "x", 4: "e", 5: "a"}
 """Decisions on facts in the table."""
-REAL_FACT = {"head": "ayn_rand", "relation": "born_in", "tail": "saint_petersburg"}
+REAL_FACT = {"head": "algeria", "relation": "member_of", "tail": "opec"}
 
 
 def write_marks(truth: Path, out: Path) -> None:
