@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(STAMP)
 
-# The README's commands, in a fresh folder.
+# The commands of docs/tour.md and README.md, in a fresh folder.
 demo: $(STAMP)
 	rm -rf $(DEMO)
 	$(BIN)/python docs/walkthrough.py .

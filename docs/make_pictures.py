@@ -1,4 +1,4 @@
-"""Take screenshots of the workbench, the report and an explained fact, after `make demo`.
+"""Take screenshots of the workbench, the report, an explained fact and a fact of a real article, after `make demo`.
 
     make demo
     python docs/make_pictures.py demo
@@ -15,8 +15,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 DOCS = Path(__file__).parent
 RUNS = ("cnns_att_f_ld", "directsup_f_ld")
@@ -27,6 +28,7 @@ SAYSO = (sys.executable, "-m", "sayso")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 DECIDED = {0: "a", 2: "x", 4: "e", 5: "a"}
 """Decisions on facts in the table."""
+REAL_FACT = {"head": "algeria", "relation": "member_of", "tail": "opec"}
 
 
 def write_marks(truth: Path, out: Path) -> None:
@@ -41,16 +43,18 @@ def write_marks(truth: Path, out: Path) -> None:
 
 
 @contextmanager
-def workbench(demo: Path, database: Path, facts: Path) -> Iterator[str]:
-    """Yield the URL of a workbench with the demo's store and runs, and extracted facts."""
-    runs = [word for run in RUNS for word in ("--run", str(demo / run))]
+def workbench(store: Path, runs: tuple[Path, ...], database: Path, facts: Path) -> Iterator[str]:
+    """Yield the URL of a workbench with a store and its runs, and extracted facts."""
+    given = [word for run in runs for word in ("--run", str(run))]
     options = ("--db", str(database), "--facts", str(facts), "--port", "0")
-    command = [*SAYSO, "serve", "--data", str(demo / "store"), *runs, *options]
+    command = [*SAYSO, "serve", "--data", str(store), *given, *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         line = next(line for line in process.stdout if line.startswith("workbench: "))
-        yield line.split()[1]
-        process.terminate()
+        try:
+            yield line.split()[1]
+        finally:
+            process.terminate()
 
 
 def take(page: Page, name: str, height: int = 860, width: int = 1280) -> None:
@@ -118,6 +122,22 @@ def take_review(page: Page) -> None:
     take(page, "workbench-review-fact", 1400)
 
 
+def take_real_fact(page: Page, facts: Path) -> None:
+    """Take the fact that the README opens with."""
+    page.goto(f"/review/{facts.name}/fact?{urlencode(REAL_FACT)}")
+    take(page, "real-fact", 760)
+
+
+def sign_in(browser: Browser, url: str) -> Page:
+    """Return a page of the workbench, signed in."""
+    page = browser.new_context(base_url=url).new_page()
+    page.goto("/sign-in")
+    page.fill("#name", "Anna")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda opened: "/sign-in" not in opened)
+    return page
+
+
 def take_files(page: Page, demo: Path, folder: Path) -> None:
     """Take the report, and the fact that the README explains."""
     page.goto((demo / "report" / "report.html").resolve().as_uri())
@@ -140,15 +160,14 @@ def main(demo: Path) -> None:
         known = ("--kb", str(corpus / "triples.tsv"), "--types", str(corpus / "types.json"), "--out", str(facts))
         subprocess.run([*SAYSO, "extract", str(demo / RUNS[0]), str(corpus / "test.jsonl"), *known], check=True)
         browser = player.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        with workbench(demo, database, facts) as url:
-            page = browser.new_context(base_url=url).new_page()
-            page.goto("/sign-in")
-            page.fill("#name", "Anna")
-            page.keyboard.press("Enter")
-            page.wait_for_url("**/annotate**")
+        with workbench(demo / "store", tuple(demo / run for run in RUNS), database, facts) as url:
+            page = sign_in(browser, url)
             take_annotating(page)
             take_facts(page)
             take_review(page)
+        found = demo / "wiki-facts"
+        with workbench(demo / "wiki-store", (), Path(name) / "decisions.db", found) as url:
+            take_real_fact(sign_in(browser, url), found)
         take_files(browser.new_page(), demo, Path(name))
         browser.close()
 

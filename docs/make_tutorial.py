@@ -2,8 +2,8 @@
 
     python docs/make_tutorial.py
 
-A console block is a sayso command and its output on stdout; a python block is a separate program, and the text block
-after it is its output.
+A console block is a sayso or python command and its output on stdout; a python block is a separate program, and the
+text block after it is its output. The folder has a link to `examples`.
 """
 
 import re
@@ -19,7 +19,7 @@ import walkthrough
 PAGE = Path(__file__).with_name("tutorial.md")
 _BLOCK = re.compile(
     r"```console(?P<varies> varies)?\n\$ (?P<command>.*?[^\\])\n(?P<output>.*?)```"
-    r"|```python\n(?P<code>.*?)```(?:\n\n```text\n(?P<printed>.*?)```)?",
+    r"|```python\n(?P<code>.*?)```(?:\n\n```text(?P<differs> varies)?\n(?P<printed>.*?)```)?",
     re.DOTALL,
 )
 
@@ -29,6 +29,7 @@ Compare = Callable[[str, str, bool], None]
 
 def run(folder: Path, compare: Compare = lambda *_: None) -> str:
     """Run the page's blocks in the folder, one after the other, and return the page with their output."""
+    walkthrough.link_examples(folder)
 
     def renewed(block: re.Match[str]) -> str:
         if block["command"]:
@@ -38,8 +39,9 @@ def run(folder: Path, compare: Compare = lambda *_: None) -> str:
         printed = subprocess.run(
             [sys.executable, "-c", block["code"]], cwd=folder, check=True, stdout=subprocess.PIPE, text=True
         ).stdout
-        compare(block["printed"] or "", printed, False)
-        shown = f"\n\n```text\n{_trimmed(printed)}```" if block["printed"] is not None else ""
+        differs = block["differs"] or ""
+        compare(block["printed"] or "", printed, bool(differs))
+        shown = f"\n\n```text{differs}\n{_trimmed(printed)}```" if block["printed"] is not None else ""
         return f"```python\n{block['code']}```{shown}"
 
     return _BLOCK.sub(renewed, PAGE.read_text())

@@ -1,5 +1,6 @@
 """The README's commands work, and print what the README shows."""
 
+import json
 import re
 import subprocess
 import sys
@@ -13,13 +14,15 @@ from script import ROOT, load
 @pytest.mark.slow
 def test_the_commands_work_and_print_what_the_page_shows(tmp_path: Path) -> None:
     walkthrough = load("docs/walkthrough.py")
-    steps = walkthrough.steps()
-    assert len(steps) >= 4
-    for step in steps:
-        printed = walkthrough.run(step.command, tmp_path, subprocess.PIPE)
-        same = walkthrough.shape(printed, step.varies) == walkthrough.shape(step.output, step.varies)
-        assert same, f"run `make docs`: {step.command}\n{printed}"
-    for page in ("README.md", "docs/library.md"):
+    walkthrough.link_examples(tmp_path)
+    for page in walkthrough.PAGES:
+        steps = walkthrough.steps(page)
+        assert len(steps) >= 4
+        for step in steps:
+            printed = walkthrough.run(step.command, tmp_path, subprocess.PIPE)
+            same = walkthrough.shape(printed, step.varies) == walkthrough.shape(step.output, step.varies)
+            assert same, f"run `make docs`: {step.command}\n{printed}"
+    for page in ("docs/tour.md", "docs/library.md"):
         code = "".join(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL))
         subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
@@ -32,8 +35,27 @@ def test_numbers_and_fingerprints_may_differ_between_machines() -> None:
 
 
 def test_the_page_shows_an_output_for_every_command() -> None:
-    for step in load("docs/walkthrough.py").steps():
+    walkthrough = load("docs/walkthrough.py")
+    for step in (step for page in walkthrough.PAGES for step in walkthrough.steps(page)):
         assert step.output.strip(), step.command
+
+
+def test_the_demo_ends_with_facts_and_their_sentences(tmp_path: Path) -> None:
+    walkthrough = load("docs/walkthrough.py")
+    sentence = {
+        "prefix": "Indeed, ",
+        "exact": "Rand  was born in\nPetrograd",
+        "suffix": ".",
+        "document": {"id": "Ayn Rand"},
+    }
+    fact = {"head_name": "Ayn Rand", "relation": "born_in", "tail_name": "Petrograd", "probability": 0.5}
+    (tmp_path / walkthrough.FACTS).mkdir(parents=True)
+    line = json.dumps(fact | {"evidence": [sentence]}) + "\n"
+    (tmp_path / walkthrough.FACTS / "facts.jsonl").write_text(line * (walkthrough.NUM_FACTS + 1))
+    shown = walkthrough.new_facts(tmp_path)
+    assert shown[:2] == ["Ayn Rand born_in Petrograd (0.50)", "    Indeed, Rand was born in Petrograd. [Ayn Rand]"]
+    assert len(shown) == 2 * walkthrough.NUM_FACTS
+    assert walkthrough.command_to_serve().endswith(f"--facts {walkthrough.FACTS}")
 
 
 def test_the_makefile_has_the_targets_the_page_names() -> None:
