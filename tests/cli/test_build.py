@@ -238,7 +238,7 @@ def test_doubtful_links_and_names_that_cannot_be_found_are_reported(tmp_path: Pa
     result = sayso("build", "--documents", tmp_path / "doc.txt", *tables, "--out", tmp_path / "out")
     assert result.returncode == 0, result.stderr
     for line in (
-        "names in a script without spaces between words: 1, found only where the text sets them apart (first: 北京)",
+        "names in a script without spaces between words: 1, found only between spaces or punctuation (first: 北京)",
         "doubtful links: 1 of 4 names, dropped (--doubtful), listed in doubtful/; most frequent: part of",
     ):
         assert line in result.stderr

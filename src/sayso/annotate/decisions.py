@@ -205,7 +205,7 @@ def decisions(
 ) -> tuple[list[DecidedFact], list[DamagedDecision]]:
     """Return the matching decisions, latest first, starting at `first`; all of them if `num` is negative.
 
-    Their quotes have the decisions on them. Damaged decisions are returned in a list of their own.
+    The quotes include the decisions on them. Damaged decisions are returned in a list of their own.
     """
     where, values = _where(wanted)
     rows = connection.execute(

@@ -40,7 +40,7 @@ class StaleError(UserError):
 class Work:
     """One annotator's work on a fact; `labels` maps sentence text to label.
 
-    `version` changes with every change of it.
+    `version` changes with every change to it.
     """
 
     labels: Mapping[str, str]

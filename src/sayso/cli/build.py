@@ -94,8 +94,9 @@ def _about_names(manifest: dict[str, Any]) -> Iterator[str]:
         yield f"names skipped, for example: {', '.join(names['first_stopped'])}"
     if names["unspaced"]:
         yield (
-            f"names in a script without spaces between words: {names['unspaced']:,}, found only where the text sets"
-            f" them apart (first: {', '.join(names['first_unspaced'])}); such documents need mentions from another tool"
+            f"names in a script without spaces between words: {names['unspaced']:,}, found only between spaces or"
+            f" punctuation (first: {', '.join(names['first_unspaced'])}); such documents need mentions from another"
+            " tool"
         )
     if counts.get("ambiguous names"):
         most = ", ".join(f"{name} ({number:,})" for name, number in list(manifest["ambiguous"].items())[:5])

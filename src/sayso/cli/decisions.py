@@ -81,8 +81,8 @@ def _export_quotes(
         decided = decided_quotes(connection)
     text = QUOTE_FORMS[form].write(decided) if decided else ""
     if not text:
-        what = "sentence is decided on" if form == "quotes" else "sentence is rejected for a wrong entity"
-        raise UserError(f"{db}: no {what} yet; do so on the pages of `sayso serve --facts`; nothing was written")
+        what = "decisions on sentences" if form == "quotes" else "sentences rejected for a wrong entity"
+        raise UserError(f"{db}: no {what} yet: decide on them in `sayso serve --facts`; nothing was written")
     write_text(out, text)
     num = len(decided) if form == "quotes" else text.count("\n")
     print_result(as_json, {"written": str(out), "format": form, f"num_{form}": num}, f"{num:,} {form}")

@@ -104,7 +104,7 @@ def complete_variants(incomplete: str) -> list[str]:
 
 
 def store_of(run: Path) -> Path | None:
-    """Return the store that a run was trained on, relative to the current folder; None if it is not known or moved."""
+    """Return the store of a run, as a relative path if possible; None if it is unknown or has moved."""
     from sayso.io.folder import kind_of
 
     described = next((path for path in (run / "run.json", *run.glob("seed-*/run.json")) if path.is_file()), None)
@@ -116,7 +116,7 @@ def store_of(run: Path) -> Path | None:
 
 
 def corpus_of(store: Path) -> Path | None:
-    """Return the built corpus that a store was prepared from; None if it is not known or moved."""
+    """Return the built corpus that a store was prepared from; None if it is unknown or has moved."""
     from sayso.io.folder import kind_of
     from sayso.store.store import Store
 
@@ -125,7 +125,7 @@ def corpus_of(store: Path) -> Path | None:
 
 
 def store_of_facts(facts: Path) -> Path | None:
-    """Return the store of the run that extracted the facts; None if it is not known or moved."""
+    """Return the store of the run that extracted the facts; None if it is unknown or has moved."""
     from sayso.facts.file import manifest_next_to
 
     run = manifest_next_to(facts / FACTS_FILE if facts.is_dir() else facts).get("run")
@@ -141,7 +141,7 @@ def store_of_database(db: Path) -> Path | None:
 
 
 def relative(path: Path) -> Path:
-    """Return a path inside the current folder as relative to it, others unchanged."""
+    """Return a path inside the current folder relative to it, any other path unchanged."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 

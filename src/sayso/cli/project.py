@@ -30,7 +30,7 @@ def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new project.")],
     inputs: BuildInputs,
     encoder: Annotated[
-        Path | None, typer.Option(help="Folder of a pretrained encoder, such as MiniLM; a CNN is trained without one.")
+        Path | None, typer.Option(help="Folder of a pretrained encoder, such as MiniLM; without one, a CNN is trained.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -42,7 +42,9 @@ def new(
 
     path = new_project(folder, inputs, encoder)
     open_project(folder)
-    print_result(as_json, {"project": str(folder), "written": str(path)}, f"{path}: look at the settings, then run it")
+    print_result(
+        as_json, {"project": str(folder), "written": str(path)}, f"{path}: check the settings, then run the project"
+    )
     say_next(str(path), as_command("sayso", "run", folder))
 
 
@@ -51,7 +53,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what each stage would do, and why.")] = False,
     keep_model: Annotated[
         bool,
-        typer.Option("--keep-model", help="Do not train again: find facts in new documents with the model there is."),
+        typer.Option("--keep-model", help="Do not train again: find facts in new documents with the existing model."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -2,6 +2,6 @@
 
 A document passes through `document` (bytes to text), `markup` (HTML removed), `gazetteer` (names found), `split`
 (sentences), `link` (names to entities), `mention` (tokens and mentions), `knowledge` (pairs and their relations) and
-`corpus` (lines on disk). `build` runs all the steps. For `link`, `doubt` finds names inside longer names, and `nearby`
-and `entity_graph` what speaks for an entity: those named near it, and the facts about them.
+`corpus` (lines on disk). `build` runs all the steps. `link` uses `doubt` (names inside longer names), `nearby` (the
+entities around a name) and `entity_graph` (how entities are related). `lookup` finds a document, to show quotes in it.
 """

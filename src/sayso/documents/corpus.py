@@ -183,7 +183,7 @@ def corpus_folder(path: Path, mode: BuildMode, identity: dict[str, Any]) -> Iter
             folder.refuse_occupied()  # another process may have finished in the meantime
         if mode != "append":
             folder.clear()
-        # The manifest first: a folder without one, left by a killed run, would be somebody else's.
+        # The manifest first: without one, a folder left by a killed run would be refused as not made by sayso.
         folder.write({**folder.read(), **identity, "is_finished": False, REFUSED: False})
         for name in _FOLDERS:
             (path / name).mkdir(exist_ok=True)
@@ -207,7 +207,7 @@ def fingerprint_of(path: Path) -> str:
 
 
 def built_corpus(path: Path) -> dict[str, Any]:
-    """Return the manifest if the path is a finished corpus, empty if it is none; raise `UserError` if unfinished."""
+    """Return the manifest of a finished corpus, or {} if the path is not a corpus; raise `UserError` if unfinished."""
     manifest = read_manifest(path)
     if manifest.get("is_finished") is False:
         raise UserError(f"{path}: `sayso build` was interrupted here: finish it with {_APPEND} first")

@@ -1,7 +1,7 @@
-"""Say why a name may be part of a longer name that nobody knows, such as the Einstein in Hans Albert Einstein.
+"""Say why a name may be part of a longer name that is not in the list, such as the Einstein in Hans Albert Einstein.
 
-Nearly every name stands beside punctuation or a word in lower case, which two comparisons of characters show; only the
-others are looked at closely.
+Nearly every name is next to punctuation or a lower-case word, which a few character comparisons show; only the others
+are examined closely.
 """
 
 import re
@@ -30,9 +30,9 @@ _NEARBY = 50_000
 
 
 class Surroundings(NamedTuple):
-    """What a name stands beside: a title, initials, or a capitalised word that makes a longer name of it.
+    """What is next to a name: a title, initials, or a capitalised word that makes it part of a longer name.
 
-    `reason` is empty if nothing does.
+    `reason` says why the link is doubtful; it is empty if it is not.
     """
 
     reason: str = ""
@@ -46,7 +46,7 @@ NOTHING = Surroundings()
 
 
 def stands_alone(text: str, start: int, stop: int) -> bool:
-    """Return whether only punctuation or words in lower case stand beside a name; False if it takes a closer look.
+    """Return whether only punctuation or lower-case words are next to a name; False if a closer look is needed.
 
     >>> stands_alone("in Rome, of old", 3, 7), stands_alone("Hans Einstein", 5, 13), stands_alone("Rome, Italy", 0, 4)
     (True, False, False)
@@ -63,7 +63,7 @@ def stands_alone(text: str, start: int, stop: int) -> bool:
 
 
 def surroundings(text: str, start: int, stop: int, last_stop: int, next_start: int) -> Surroundings:
-    """Return what a name stands beside; `last_stop` and `next_start` are the edges of the names on either side.
+    """Return what is next to a name; `last_stop` and `next_start` are the edges of the names on either side.
 
     >>> text = "Mr. Hans Albert Einstein"
     >>> surroundings(text, 9, 24, 0, 99).reason, surroundings(text, 4, 8, 0, 99).reason
@@ -96,7 +96,7 @@ def word_after(text: str, stop: int) -> str:
 
 
 def word_before(text: str, start: int) -> str:
-    """Return the capitalised word before a name (of `University of`, the first), or an empty string.
+    """Return the capitalised word before a name, with a following "of" (`Bank of`), or an empty string.
 
     >>> word_before("Hans Albert", 5), word_before("the Bank of London", 12), word_before("in London", 3)
     ('Hans', 'Bank of', '')
@@ -119,12 +119,12 @@ def word_before(text: str, start: int) -> str:
 
 
 def _is_gap(text: str, place: int, gap: str) -> bool:
-    """Return whether two words are one phrase; a line break parts them unless the text is wrapped."""
+    """Return whether two words belong to one phrase; a line break separates them unless the text is wrapped."""
     return gap in " \xa0" or (gap == "\n" and place > _LONGEST_WORD and "\n" not in text[place - _LONGEST_WORD : place])
 
 
 def _extends(after: str, name: str, is_heading: bool) -> bool:
-    """Return whether the word after a name makes it another name."""
+    """Return whether the word after a name makes it a different, longer name."""
     word = after.rstrip(".").lower()
     if word in _SUFFIXES or _ROMAN.fullmatch(after):
         return True
@@ -150,7 +150,7 @@ def _judged_before(text: str, start: int, before: str, name: str) -> Surrounding
 
 
 def _judged_by_punctuation(before: str, name: str) -> Surroundings | None:
-    """Return what initials, `Bank of` or a possessive before a name say; None if that takes the word itself."""
+    """Return what initials, `Bank of` or a possessive before a name say; None if only the word itself can tell."""
     word = before.lower()
     if _INITIALS.fullmatch(before):
         # A letter without a full stop may be a word: the article A, the Greek article.
@@ -172,7 +172,7 @@ def _longer(before: str, name: str) -> Surroundings:
 
 
 def _is_ordinary(text: str, begin: int, word: str) -> bool:
-    """Return whether a word has its capital only because it begins a sentence: elsewhere it is in lower case."""
+    """Return whether a word is capitalised only because it begins a sentence: nearby it is also in lower case."""
     before = text[max(0, begin - 2) : begin].rstrip(" ")
     if before and before[-1] not in _SENTENCE_STOPS:
         return False
@@ -180,7 +180,7 @@ def _is_ordinary(text: str, begin: int, word: str) -> bool:
 
 
 def surnames(names: Iterable[str]) -> frozenset[str]:
-    """Return the last words of the names that have several; a word after "of" is none.
+    """Return the last words of names with several words, except after "of".
 
     >>> sorted(surnames(("Ulysses S. Grant", "Grant", "Lord of Galena")))
     ['Grant']

@@ -1,4 +1,4 @@
-"""What the knowledge base says about its entities that helps to tell which of them a name means."""
+"""What the knowledge base says about entities, to decide which of them an ambiguous name means."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +16,12 @@ _MAX_DEPTH = 4
 _MORE = 0.25
 """How much every further fact between two entities adds to their relatedness."""
 _THIRD = 0.5
+"""The relatedness of two entities that only a third one connects, if that has no other neighbours."""
 _FEW = 10
-"""An entity with this many neighbours says 1 / √2 as much as one with none."""
+"""An entity with this many neighbours counts 1 / √2 as much as one with none."""
 _MOST_KEPT = 100_000
 _HUB = 400
-"""Entities with more neighbours than this relate nothing to each other."""
+"""A common neighbour of two entities is not looked for if both have at least this many neighbours."""
 
 
 def finest_type(types: Sequence[str]) -> str:
@@ -68,10 +69,10 @@ class EntityGraph:
         return {entity_id: frozenset(others) for entity_id, others in found.items()}
 
     def relatedness(self, one: str, other: str) -> float:
-        """Return how much another entity nearby speaks for this one.
+        """Return how strongly the other entity, if it is named nearby, suggests this one.
 
-        It does if a fact relates the two, or if one place lies in the other, and less if only a third entity relates
-        them. The more entities a related one has around it, the less it says.
+        They are related if a fact connects them or if one place lies in the other, and less so if only a third entity
+        connects them. The more neighbours the other entity has, or the third one, the less it counts.
         """
         if (found := self._related.get((one, other))) is None:
             if len(self._related) >= _MOST_KEPT:
@@ -98,10 +99,10 @@ class EntityGraph:
         return found
 
     def lies_in(self, place: str, other: str) -> bool | None:
-        """Return whether the place lies in the other one; None if the knowledge base leaves it open.
+        """Return whether the place lies in the other one; None if the knowledge base does not say.
 
-        It does not if the knowledge base names another place of the same type for it: no Florence of Italy is in
-        Alabama, which is in the United States.
+        It does not if both lie in different places of the same type: Florence is in Italy, and Alabama is in the United
+        States.
         """
         around = self.around(place)
         if other in around:
@@ -140,14 +141,14 @@ class EntityGraph:
 
     @cached_property
     def _contained_types(self) -> frozenset[tuple[str, str]]:
-        """The pairs of different types of which one contains the other."""
+        """The pairs of different types of which a place of the first lies in a place of the second."""
         pairs = {(self.finest(inner), self.finest(outer)) for inner, outer in self._containment()}
         return frozenset((inner, outer) for inner, outer in pairs if inner != outer)
 
     def _containment(self) -> Iterator[tuple[str, str]]:
         """Yield (inner, outer) for the facts of all relations that say where a place lies.
 
-        These connect places with places and never hold both ways; the end with more members of its types is the inner.
+        These connect places with places, never in both directions; the inner places have the more common types.
         """
         by_relation: dict[str, list[tuple[str, str]]] = {}
         for pair, relations in self._facts.items():

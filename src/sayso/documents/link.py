@@ -20,7 +20,7 @@ _INVERTED = re.compile(r", ([^\W\d_a-z])(?:\.|\w+ [A-Z]\.)")
 
 _ROUNDS = 2
 
-# Weights of the signs for a candidate, and what it needs to be chosen.
+# Weights of the evidence for a candidate, and the least total and lead with which it is chosen.
 _NAMED, _LAST, _IN_LIST, _AFTER_IN, _SHARED, _PRIOR = 1.0, 1.0, 0.5, 1.0, 0.5, 0.4
 _UNNAMED = 0.75
 _LEAST, _LEAD = 0.9, 0.1
@@ -41,7 +41,7 @@ class Link(NamedTuple):
 
 @dataclass(slots=True)
 class _Place:
-    """A name while its document is being linked: the candidates left, and why the link is doubtful."""
+    """A name while its document is being linked: the remaining candidates, and why the link is doubtful."""
 
     match: NameMatch
     candidates: tuple[str, ...]
@@ -62,7 +62,7 @@ class Linker:
     Args:
         names: The names of each entity.
         graph: What the knowledge base says about the entities.
-        ambiguous: Skip names of several entities, or decide by context.
+        ambiguous: Skip names shared by several entities, or decide by context.
         doubtful: Drop doubtful links, or keep them.
     """
 
@@ -117,13 +117,13 @@ class Linker:
         elif (
             text[stop : stop + 1] == ","
             and (given := _INVERTED.match(text, stop))
-            and self._is_short(text[start:stop], candidates)
+            and self._is_surname(text[start:stop], candidates)
         ):
             self._use_initials(place, text[start:stop], given[1].lower(), f'part of "{text[start:stop]}{given[0]}"')
         return place
 
     def _use_title(self, place: _Place) -> None:
-        """Keep the people among the candidates of a name with a title."""
+        """Keep only the people among the candidates of a name with a title."""
         people = tuple(each for each in place.candidates if self._graph.kind(each) in ("person", ""))
         place.candidates = people or place.candidates
         if not people:
@@ -138,7 +138,7 @@ class Linker:
             place.candidates, place.doubt = fitting, ""
 
     def _use_initials(self, place: _Place, written: str, initials: str, doubt: str) -> None:
-        """Keep the candidates whose given names have the initials; without any, doubt the link of a person."""
+        """Keep the candidates whose given names fit the initials; if none do, the link of a person is doubtful."""
         if not any(self._graph.kind(each) in ("person", "") for each in place.candidates):
             place.doubt = ""
             return
@@ -149,12 +149,12 @@ class Linker:
         """Doubt a name before a bare surname: the U.S. of U.S. Grant."""
         start, stop, _ = place.match
         written = text[after.start : after.stop]
-        if " " in text[start:stop] or not self._is_short(written, after.entity_ids):
+        if " " in text[start:stop] or not self._is_surname(written, after.entity_ids):
             return
         place.doubt = place.doubt or f'part of "{text[start : after.stop]}"'
 
     def _use_place_after(self, text: str, place: _Place, after: NameMatch) -> None:
-        """Use the place in which the candidates lie or do not lie: Florence, Alabama."""
+        """Use the place after a comma, in which the candidates lie or do not lie: Florence, Alabama."""
         graph = self._graph
         lies = {
             each: [graph.lies_in(each, other) for other in after.entity_ids]
@@ -177,7 +177,7 @@ class Linker:
         others: dict[str, str] = {}
         for place in places.values():
             name = text[slice(*place.match[:2])] if place.doubt and place.around.word_before else ""
-            if name and name not in others and self._is_short(name, place.candidates):
+            if name and name not in others and self._is_surname(name, place.candidates):
                 others[name] = place.around.word_before
         if not others:
             return
@@ -193,14 +193,14 @@ class Linker:
             if len(match.entity_ids) == 1
             and match.entity_ids[0] in wanted
             and not (index in places and places[index].doubt)
-            and not self._is_short(text[slice(*match[:2])], match.entity_ids)
+            and not self._is_surname(text[slice(*match[:2])], match.entity_ids)
         }
         for index, name in bare:
             place = places.setdefault(index, _Place(found[index], found[index].entity_ids))
-            if named.isdisjoint(place.candidates) and self._is_short(name, place.candidates):
+            if named.isdisjoint(place.candidates) and self._is_surname(name, place.candidates):
                 place.doubt = f'the document names "{others[name]} {name}"'
 
-    def _is_short(self, written: str, candidates: Sequence[str]) -> bool:
+    def _is_surname(self, written: str, candidates: Sequence[str]) -> bool:
         """Return whether a name is the surname of one of the candidates."""
         return any(written in self._words_of(each).surnames for each in candidates)
 
@@ -228,7 +228,7 @@ class Linker:
     ) -> None:
         """Choose the entities of ambiguous names by context, where one candidate leads clearly.
 
-        What is chosen in the first round helps to decide in the second.
+        Names that are resolved in the first round help to resolve others in the second.
         """
         for _ in range(_ROUNDS):
             unclear = [index for index, place in places.items() if chosen[index] is None and not place.doubt]
@@ -253,7 +253,7 @@ class Linker:
         clear: Sequence[str | None],
         signs: Mapping[int, Mapping[str, float]],
     ) -> dict[int, dict[str, float]]:
-        """Add what speaks for each candidate at the other places of the name, and how much is known of it."""
+        """Add the evidence for each candidate from the rest of the document, and from its number of facts."""
         num_clear, total = Counter(filter(None, clear)), dict[tuple[str, ...], Counter[str]]()
         for index, own in signs.items():
             total.setdefault(places[index].candidates, Counter()).update(own)
@@ -275,7 +275,7 @@ class Linker:
         return found
 
     def _signs(self, text: str, place: _Place, near: Near) -> dict[str, float]:
-        """Return how much the surroundings of an ambiguous name speak for each candidate."""
+        """Return how strongly the words and entities around an ambiguous name suggest each candidate."""
         graph, (start, stop, _) = self._graph, place.match
         types = {graph.finest(other) for other in near.listed} - {""}
         is_after_in = _PLACE_BEFORE.search(text[max(0, start - 9) : start])

@@ -1,4 +1,4 @@
-"""Documents by id, to show a sentence where it stands: two sentences of context, and the whole text."""
+"""Documents by id, to show a sentence in its document: two sentences of context on each side, and the whole text."""
 
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ _CONTEXT_CHARACTERS = 4_000
 
 
 class DocumentLookup:
-    """The documents that a corpus was built from, read when they are asked for.
+    """The documents that a corpus was built from, read on demand.
 
     Like `sayso build`, it accepts a folder, a JSON lines file or a single text file.
     """
@@ -33,7 +33,7 @@ class DocumentLookup:
             raise BadInputError(f"{path}: the file is compressed; decompress it first, since it is read by byte offset")
 
     def text(self, document_id: str) -> str | None:
-        """Return the text of a document; None if there is none with this id or it cannot be read."""
+        """Return the text of a document; None if the id is unknown or the document cannot be read."""
         with self._lock:
             place = self._places.get(document_id)
         if place is None:

@@ -24,7 +24,7 @@ _MARKUP, _MARKUP_OF_PAGE = (
     for tags in (_TAGS, r"[a-z][a-z0-9:-]*")
 )
 _PAGE = re.compile(r"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--.*?-->\s*)?<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
-"""How a whole HTML page begins; in a page, all tags are markup, also those that HTML does not define."""
+"""How a whole HTML page begins; in a page, all tags are markup, including those that HTML does not define."""
 _ASIDE = re.compile(rf"<(/?)({_ASIDE_TAGS})\b", re.IGNORECASE)
 """Elements whose contents are not part of the text."""
 _PARAGRAPH_END = "\n\n"

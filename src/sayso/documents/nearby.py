@@ -30,7 +30,7 @@ def entities_near(text: str, found: Sequence[NameMatch], clear: Sequence[str | N
     Args:
         text: The document.
         found: Its names, in order.
-        clear: Their entities, None where that is open or doubtful.
+        clear: Their entities, None if undecided or doubtful.
         number: The index of the name.
     """
     start, stop, _ = found[number]
@@ -48,6 +48,6 @@ def entities_near(text: str, found: Sequence[NameMatch], clear: Sequence[str | N
 
 
 def shares(amounts: Mapping[str, float], candidates: Sequence[str]) -> dict[str, float]:
-    """Return each candidate's part of the sum of their amounts; 0 if that is 0."""
+    """Return each candidate's share of the sum of their amounts, or 0 if the sum is 0."""
     total = sum(amounts.get(each, 0) for each in candidates)
     return {each: amounts.get(each, 0) / total if total else 0.0 for each in candidates}

@@ -74,7 +74,7 @@ def prepare_folder(
         "num_shards": before.get("num_shards") or num_shards or by_size,
         "is_finished": False,
     }
-    folder.write(manifest)  # first: a folder without a manifest, left by a killed run, would be somebody else's
+    folder.write(manifest)  # first: otherwise, a folder left by a killed run would be refused
     for name in _FOLDERS:
         (folder.path / name).mkdir(exist_ok=True)
     return manifest

@@ -114,7 +114,7 @@ class NewFactThresholds:
 def thresholds_of_run(
     run: Path, wanted: float, kb_completeness: float | None, decisions: Sequence[Path] = (), is_strict: bool = True
 ) -> NewFactThresholds | None:
-    """Choose thresholds for this precision (the most precise, unless `is_strict`); None if the run has no folds."""
+    """Choose thresholds for this precision, as `choose_for_new_facts` does; None if the run has no folds."""
     facts = read_held_out(run)
     if facts is None:
         return None
@@ -130,7 +130,9 @@ def thresholds_of_run(
 def choose_for_new_facts(
     facts: HeldOutFacts, relations: Sequence[str], wanted: float, assumption: Assumption, is_strict: bool = True
 ) -> NewFactThresholds:
-    """Choose the lowest thresholds with this expected precision; if `is_strict`, raise `UserError` if none have it."""
+    """Choose the lowest thresholds with this expected precision.
+
+    If none have it, raise `UserError`, or return the most precise ones unless `is_strict`."""
     if facts.is_known_Q.sum() < LEAST_FACTS:
         raise UserError(
             f"too few facts to estimate a precision: {int(facts.is_known_Q.sum())} were withheld (at least"

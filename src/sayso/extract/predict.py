@@ -99,7 +99,7 @@ class FactPredictor:
                 yield self._fact(explained, alone_E, fact, evidence, pairs[int(bag_N[bag_rows[0]])])
 
     def _alone(self, encoded: Encoded, explained: ExplainedFacts) -> np.ndarray:
-        """Return each fact's probability from every sentence that is quoted, alone; NaN for the others."""
+        """Return each fact's probability from each quoted sentence alone; NaN for sentences that are not quoted."""
         fact_E = np.repeat(np.arange(len(explained.sentences)), explained.sentences.length)
         # In rank order, which does not depend on the order of the corpus.
         order = np.lexsort((explained.rank_E, fact_E))

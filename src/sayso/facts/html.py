@@ -165,7 +165,7 @@ _LONGEST_DEFINITION = 160
 def stated(head_name: str, relation: str, tail_name: str, definition: str = "") -> list[StyledText]:
     """Return a fact as a sentence made from the relation's definition, or as head — relation → tail without one.
 
-    The definition has to name the head and the tail once each, in its first sentence.
+    The first sentence of the definition must name the head and the tail once each.
 
     >>> capital = "The tail, a city, is the capital of the head, a country or a state."
     >>> plain_text(stated("Alabama", "/location/state/capital", "Montgomery", capital))

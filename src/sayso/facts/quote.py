@@ -17,7 +17,7 @@ QuoteDecisionName = Literal["accepted", "rejected"]
 QUOTE_DECISIONS: tuple[QuoteDecisionName, ...] = get_args(QuoteDecisionName)
 
 WRONG_ENTITY = {"wrong entity (head)": "head_id", "wrong entity (tail)": "tail_id"}
-"""Reasons that say that the linker chose the wrong entity, and the field with the id of that entity."""
+"""Reasons that blame the linker, which chose the wrong entity, and the field with the id of that entity."""
 REASONS = (
     *WRONG_ENTITY,
     *("wrong boundaries", "negated", "hypothetical", "other relation", "not in the sentence", "out of date"),

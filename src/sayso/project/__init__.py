@@ -87,7 +87,7 @@ class Project:
     settings: ProjectSettings
 
     def path(self, written: str) -> Path:
-        """Return a path of `project.toml`, which is relative to the project's folder."""
+        """Return a path written in `project.toml`; it is relative to the project's folder."""
         return self.folder / Path(written).expanduser()
 
     @property
@@ -236,7 +236,7 @@ def _template(folder: Path, inputs: BuildInputs, encoder: Path | None) -> str:
         entry("documents", inputs.documents, "A folder of .txt and .html, JSON lines (id, text), or one text file."),
         entry("kb", inputs.kb, "The facts you have: head id, relation, tail id, separated by tabs."),
         entry("names", inputs.names, "Names of the entities: id, name, other names. Otherwise, the ids are the names."),
-        entry("types", inputs.types, "Types of the entities (JSON or TSV). Facts are much better with types."),
+        entry("types", inputs.types, "Types of the entities (JSON or TSV). Results are much better with types."),
         entry(
             "relations", inputs.relations, "Relations: definition, example, functional. Otherwise, those of the facts."
         ),

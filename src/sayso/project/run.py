@@ -38,8 +38,7 @@ OpenStage = Callable[[str, int, int, str], AbstractContextManager[StageProgress]
 def run_project(project: Project, open_stage: OpenStage, keep_model: bool = False) -> Iterator[StageResult]:
     """Run the stages whose inputs have changed, and yield how each ended.
 
-    With `keep_model`, an existing model is used as it is: the stages before extraction that would train another are
-    left out.
+    With `keep_model`, an existing model is used as it is: vectors, store and model are not made again.
     """
     stages = stages_of(project)
     with locked(project.folder, "sayso run"):

@@ -1,4 +1,4 @@
-"""The stages of a project: their inputs, what their results are known by, and the functions that run them.
+"""The stages of a project: their inputs, the fingerprints of their results, and the functions that run them.
 
 Inputs are hashes of files, fingerprints of the results of earlier stages, and settings.
 """
@@ -62,7 +62,7 @@ class StageProgress:
 
 
 class StageRecord(NamedTuple):
-    """The inputs that a stage was begun with, the fingerprint of its result (empty until it is finished), its time."""
+    """The inputs a stage started with, the fingerprint of its result (empty until it finishes), and its seconds."""
 
     inputs: dict[str, str]
     output: str = ""
@@ -86,7 +86,7 @@ class ExtractedFacts(NamedTuple):
 class Stage(NamedTuple):
     """A stage: its current inputs, the fingerprint of its result (empty if it has none), and what runs it.
 
-    `run` gets what to report to, and the record of the last time.
+    `run` takes the progress to report to, and the record of the previous time.
     """
 
     name: str
@@ -235,7 +235,7 @@ class _Stages:
     def train(self, progress: StageProgress, before: StageRecord | None) -> Trained:
         store, out, settings = self.project.store, self.project.run, self.settings.train
         if before is not None and before.inputs != self.for_model() and out.is_dir():
-            shutil.rmtree(out)  # a run of other data or settings, which this project trained
+            shutil.rmtree(out)  # this project trained it, but on other data or with other settings
         config = self.config()
         if settings.seeds > 1:
             return Trained(
@@ -270,7 +270,7 @@ class _Stages:
         return ExtractedFacts(found, chosen)
 
     def _can_resume(self, before: StageRecord | None) -> bool:
-        """Return whether the earlier extraction differs by new sentences only, and the project has not been moved."""
+        """Return whether only sentences were added since the last extraction, and the project has not been moved."""
         now, corpus = self.for_facts(), self.project.corpus.resolve()
         is_same = before is not None and all(before.inputs.get(name) == now[name] for name in now if name != "corpus")
         pieces = [record.piece.file for record in read_pieces(self.project.facts)]

@@ -1,4 +1,4 @@
-"""What is wrong with a request, in our words: the validation library's own would be shown to annotators."""
+"""What is wrong with a request, in words for annotators, who see these messages instead of the validation library's."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -26,7 +26,7 @@ _KINDS = {
     "float": "not a number",
     "decimal": "not a number",
     "bool": "must be true or false",
-    "string": "not a text",
+    "string": "not text",
     "list": "not a list",
     "tuple": "not a list",
     "dict": "not a JSON object",
@@ -38,7 +38,7 @@ _KINDS = {
 _PLACES = ("body", "query", "path", "form", "header", "cookie")
 _BY_STATUS = {
     HTTPStatus.NOT_FOUND: "Page not found.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not accept requests of this kind.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This URL does not accept requests of this kind.",
     HTTPStatus.BAD_REQUEST: "The request cannot be read: its body is incomplete or not in the format it claims.",
 }
 
@@ -66,7 +66,7 @@ def status_title(status: HTTPStatus) -> str:
 
 
 def status_text(status: HTTPStatus) -> str:
-    """Return what to say about an error that the web framework found.
+    """Return the message for an error that the web framework raised.
 
     >>> status_text(HTTPStatus.NOT_FOUND)
     'Page not found.'
