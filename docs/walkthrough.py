@@ -37,7 +37,7 @@ def steps(page: Path) -> list[Step]:
 
 
 def link_examples(folder: Path) -> None:
-    """Let the commands find `examples` in another folder than the project's."""
+    """Link `examples` into a folder, so that commands that run there find it."""
     if not (folder / "examples").exists():
         (folder / "examples").symlink_to(ROOT / "examples")
 
@@ -87,7 +87,7 @@ def demo(folder: Path) -> None:
 
 
 def new_facts(folder: Path) -> list[str]:
-    """Return the most probable new facts, each with the sentence that says so."""
+    """Return the most probable new facts, each with its top-ranked sentence."""
     with (folder / FACTS / "facts.jsonl").open(encoding="utf-8") as file:
         facts = list(itertools.islice(map(json.loads, file), NUM_FACTS))
     shown = []
