@@ -42,7 +42,7 @@ class FactRequest(FactName, KeyedRequest, StrictModel):
 
 
 class UndoRequest(KeyedRequest, StrictModel):
-    """Undo the last step on the fact that is shown, of this version, or on any fact if none is given."""
+    """Undo the last step on the given fact, whose version must be current, or on any fact if none is given."""
 
     fact: FactName | None = None
     version: Annotated[int | None, Field(ge=0)] = None
