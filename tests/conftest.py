@@ -4,6 +4,7 @@
 Where tests are started in the background Ctrl-C is ignored, and so it would be in the commands that they start.
 """
 
+import os
 import signal
 
 import pytest
@@ -23,8 +24,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # The longest first, so that no process is left alone with one at the end.
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Sort the tests so that every process begins with its share of the slow ones: none is alone with one at the end.
+
+    With `--dist worksteal`, each process is first given one part of the list, of the same length.
+    """
+    slow = sorted((item for item in items if item.get_closest_marker("slow")), key=_seconds, reverse=True)
+    fast = [item for item in items if not item.get_closest_marker("slow")]
+    num, left = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")), len(items)
+    items.clear()
+    for number in range(num):
+        share = slow[number::num]
+        num_fast = max(0, left // (num - number) - len(share))
+        items += share + fast[:num_fast]
+        left -= len(share) + num_fast
+        fast = fast[num_fast:]
+    items += fast
+
+
+def _seconds(item: pytest.Item) -> int:
+    marker = item.get_closest_marker("slow")
+    return marker.args[0] if marker and marker.args else 0
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

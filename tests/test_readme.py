@@ -11,7 +11,7 @@ import pytest
 from script import ROOT, load
 
 
-@pytest.mark.slow
+@pytest.mark.slow(120)
 def test_the_commands_work_and_print_what_the_page_shows(tmp_path: Path) -> None:
     walkthrough = load("docs/walkthrough.py")
     walkthrough.link_examples(tmp_path)

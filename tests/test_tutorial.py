@@ -12,7 +12,7 @@ def figure(page: str, name: str) -> float:
     return float(re.findall(rf"^{name} +([01]\.\d\d)", page, re.MULTILINE)[-1])
 
 
-@pytest.mark.slow
+@pytest.mark.slow(60)
 def test_the_tutorial_works_and_finds_withheld_facts(tmp_path: Path) -> None:
     tutorial = load("docs/make_tutorial.py")
 

@@ -131,7 +131,7 @@ def test_all_variants_make_all_tables_figures_and_claims(store: Path, tmp_path: 
     assert json.loads(again.stdout) == summary
 
 
-@pytest.mark.slow
+@pytest.mark.slow(50)
 def test_killed_at_any_point_and_started_again_it_ends_with_the_same_tables(store: Path, tmp_path: Path) -> None:
     more = ("--variants", TWO, "--seeds", 1, "--no-grid", "--jobs", 1)
     straight = invoke(*words(store, tmp_path / "straight", *more, epochs=40))

@@ -1,4 +1,5 @@
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -36,6 +37,15 @@ def test_the_file_has_the_defaults_and_says_where_the_inputs_are(tmp_path: Path,
     }
     assert project.decisions == [], "no decision has been made yet"
     assert open_project(path).settings == project.settings
+
+
+def test_links_that_reviewers_found_wrong_are_an_input(tmp_path: Path, inputs: BuildInputs) -> None:
+    exceptions = tmp_path / "my files" / "exceptions.tsv"
+    exceptions.write_text("")
+    new_project(tmp_path / "mine", replace(inputs, exceptions=exceptions))
+    found = open_project(tmp_path / "mine").build_inputs.exceptions
+    assert found
+    assert found.samefile(exceptions)
 
 
 def test_defaults_and_names_are_those_of_extract() -> None:

@@ -73,7 +73,7 @@ def run(
         print_result(as_json, [_record(each) for each in plan], lambda: _print_plan(plan))
         return
     if not project.settings.encoder:
-        note("no encoder is given: a CNN is trained (config recommended_cnn); a pretrained encoder finds more facts")
+        note("no encoder is given: a CNN is trained (config recommended_cnn)")
     results = []
     try:
         for result in run_project(project, _shown, keep_model):

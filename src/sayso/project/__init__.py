@@ -66,6 +66,7 @@ class ProjectSettings:
     types: str = ""
     relations: str = ""
     stop_names: str = ""
+    exceptions: str = ""
     encoder: str = ""
     decisions: tuple[str, ...] = (DATABASE,)
     max_bad: Annotated[float, SHARE] = 0.05
@@ -123,8 +124,8 @@ class Project:
     @property
     def build_inputs(self) -> BuildInputs:
         """The documents and tables."""
-        named = {name: getattr(self.settings, name) for name in ("names", "types", "relations", "stop_names")}
-        given = {name: self.path(written) for name, written in named.items() if written}
+        optional = ("names", "types", "relations", "stop_names", "exceptions")
+        given = {name: self.path(written) for name in optional if (written := getattr(self.settings, name))}
         return BuildInputs(documents=self.path(self.settings.documents), kb=self.path(self.settings.kb), **given)
 
     @property
@@ -240,7 +241,14 @@ def _template(folder: Path, inputs: BuildInputs, encoder: Path | None) -> str:
         entry(
             "relations", inputs.relations, "Relations: definition, example, functional. Otherwise, those of the facts."
         ),
-        *([entry("stop_names", inputs.stop_names, "More names to skip, one per line.")] if inputs.stop_names else []),
+        *(
+            entry(name, given, about)
+            for name, given, about in (
+                ("stop_names", inputs.stop_names, "More names to skip, one per line."),
+                ("exceptions", inputs.exceptions, "Links that reviewers found wrong."),
+            )
+            if given
+        ),
         entry("encoder", encoder, "Folder of a pretrained encoder, such as MiniLM. Otherwise, a CNN is trained."),
     ]
     name = folder.name or folder.resolve().name
