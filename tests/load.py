@@ -3,14 +3,17 @@
 import asyncio
 import re
 import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import httpx
 
 from sayso.annotate.queue import QueueSettings, write_settings
 from sayso.annotate.store import reading_from, writing_to
 
+T = TypeVar("T")
 LABELS = ("rationale", "irrelevant", "unsure")
 
 
@@ -76,3 +79,9 @@ def num_lost(database: Path, load: Load) -> int:
             " JOIN fact ON fact.id = fact JOIN sentence ON sentence.id = sentence WHERE kind = 'mark'"
         ).fetchall()
     return len({(*place, label) for place, label in load.sent.items()} - set(map(tuple, rows)))
+
+
+def in_a_loop(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine; a thread of its own has no event loop yet, unlike one that drives a browser."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()

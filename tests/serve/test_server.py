@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from load import Load, make_room, num_lost, put_load
+from load import Load, in_a_loop, make_room, num_lost, put_load
 from running import serving
 from sayso.annotate.store import reading_from
 from sayso.errors import UserError
@@ -139,7 +139,7 @@ def test_twenty_annotators_make_2000_marks_and_none_is_lost(tmp_path: Path) -> N
     store = make_store(tmp_path, [line for pair in range(100, 300) for line in fact_lines(pair)])
     make_room(tmp_path / "marks.db")
     with serving(store.folder, tmp_path / "marks.db") as running:
-        load = asyncio.run(put_load(running.url, 20, 2_000))
+        load = in_a_loop(put_load(running.url, 20, 2_000))
     assert len(load.sent) == 2_000
     assert num_lost(tmp_path / "marks.db", load) == 0
     assert held_marks(tmp_path / "marks.db") == 2_000
@@ -155,7 +155,7 @@ def test_two_workbenches_share_a_database(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     make_room(tmp_path / "marks.db")
     with serving(store.folder, tmp_path / "marks.db") as one, serving(store.folder, tmp_path / "marks.db") as two:
-        loads = asyncio.run(load_both(one.url, two.url))
+        loads = in_a_loop(load_both(one.url, two.url))
     assert [len(load.sent) for load in loads] == [20, 20]
     assert [num_lost(tmp_path / "marks.db", load) for load in loads] == [0, 0]
     # An annotator's first two labels on each other's sentences would count as two losses.
