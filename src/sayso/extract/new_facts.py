@@ -130,7 +130,7 @@ def thresholds_of_run(
 def choose_for_new_facts(
     facts: HeldOutFacts, relations: Sequence[str], wanted: float, assumption: Assumption, is_strict: bool = True
 ) -> NewFactThresholds:
-    """Choose the lowest thresholds with this precision; if none have it, the best ones, or `UserError` (`is_strict`)."""
+    """Choose the lowest thresholds with this precision; if none have it, the best, or `UserError` if `is_strict`."""
     if facts.is_known_Q.sum() < LEAST_FACTS:
         raise UserError(
             f"too few facts to estimate a precision: {int(facts.is_known_Q.sum())} were withheld (at least"
