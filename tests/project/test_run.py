@@ -60,6 +60,20 @@ def test_all_results_are_there_and_a_second_run_does_nothing(project: Project) -
     assert [each.status for each in plan_project(project)] == ["unchanged"] * len(STAGES)
 
 
+def test_a_run_that_is_killed_before_it_trains_with_new_settings_starts_again(copied: Project) -> None:
+    @contextmanager
+    def killed(name: str, *_: object) -> Iterator[StageProgress]:
+        if name == "train":
+            raise KeyboardInterrupt
+        yield StageProgress()
+
+    project = change(copied.folder, ("seeds = 1", "seeds = 2"))
+    with pytest.raises(KeyboardInterrupt):
+        list(run_project(project, killed))
+    assert run(project)["train"] == "was interrupted"
+    assert sorted(each.name for each in project.run.glob("seed-*")) == ["seed-13", "seed-14"]
+
+
 def test_with_an_encoder_the_recommended_config_is_trained_without_word_vectors(tmp_path: Path) -> None:
     encoder = write_encoder(tmp_path / "my encoder")
     new_project(tmp_path / "p", write_world(tmp_path / "files"), encoder)

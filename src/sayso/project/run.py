@@ -52,6 +52,8 @@ def run_project(project: Project, open_stage: OpenStage, keep_model: bool = Fals
             if not reason:
                 yield StageResult(stage.name, "unchanged", "nothing has changed")
                 continue
+            if record and record.inputs != inputs:
+                stage.clear()
             _write(project.folder, records | {stage.name: StageRecord(inputs)})
             began = time.monotonic()
             with open_stage(stage.name, number, len(stages), reason) as progress:

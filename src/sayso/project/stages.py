@@ -86,13 +86,15 @@ class ExtractedFacts(NamedTuple):
 class Stage(NamedTuple):
     """A stage: its current inputs, the fingerprint of its result (empty if it has none), and what runs it.
 
-    `run` takes the progress to report to, and the record of the previous time.
+    `run` takes the progress to report to, and the record of the previous time. `clear` removes a result that cannot be
+    continued with other inputs; it is called before these are recorded, so that a kill in between only repeats it.
     """
 
     name: str
     inputs: Callable[[], dict[str, str]]
     output: Callable[[], str]
     run: Callable[[StageProgress, StageRecord | None], Any]
+    clear: Callable[[], None] = lambda: None
 
     def why(self, record: StageRecord | None, inputs: Mapping[str, str]) -> str:
         """Return why the stage has to run; empty if nothing has changed."""
@@ -132,7 +134,7 @@ def stages_of(project: Project) -> list[Stage]:
         Stage("check", lambda: {"corpus": stages.corpus()}, stages.corpus, stages.check),
         *([] if project.settings.encoder else [vectors]),
         Stage("prepare", stages.for_store, stages.store, stages.prepare),
-        Stage("train", stages.for_model, lambda: model_of(project), stages.train),
+        Stage("train", stages.for_model, lambda: model_of(project), stages.train, stages.clear_run),
         Stage("extract", stages.for_facts, stages.facts, stages.extract),
     ]
 
@@ -232,10 +234,13 @@ class _Stages:
         config = hashlib.sha256(table.encode()).hexdigest()[:16]
         return {"store": self.store(), "config": config, **own, "train.seeds": str(self.settings.train.seeds)}
 
-    def train(self, progress: StageProgress, before: StageRecord | None) -> Trained:
+    def clear_run(self) -> None:
+        """Remove a run that this project trained on other data or with other settings."""
+        if self.project.run.is_dir():
+            shutil.rmtree(self.project.run)
+
+    def train(self, progress: StageProgress, _: StageRecord | None) -> Trained:
         store, out, settings = self.project.store, self.project.run, self.settings.train
-        if before is not None and before.inputs != self.for_model() and out.is_dir():
-            shutil.rmtree(out)  # this project trained it, but on other data or with other settings
         config = self.config()
         if settings.seeds > 1:
             return Trained(

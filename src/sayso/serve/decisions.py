@@ -211,15 +211,11 @@ def post_undo(bench: Bench, who: Who, given: UndoDecisionRequest) -> UndoneDecis
         before = stored.decisions_on(connection, facts)
     if not changes:
         return UndoneDecision(link="/decisions?undone=nothing")
-    fact, restored = (
-        facts[0],
-        [
-            RestoredDecision(
-                head=each.head_id, relation=each.relation, tail=each.tail_id, decision=before.get(each, "")
-            )
-            for each in facts
-        ],
-    )
+    fact = facts[0]
+    restored = [
+        RestoredDecision(head=each.head_id, relation=each.relation, tail=each.tail_id, decision=before.get(each, ""))
+        for each in facts
+    ]
     link = review_link(bench, fact, given.facts, given.within) or fact_link(bench, "", fact)
     return UndoneDecision(**fact._asdict(), link=link or "/decisions?undone=elsewhere", facts=restored)
 
