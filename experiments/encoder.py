@@ -6,11 +6,14 @@
     python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MiniLM --out final.jsonl
     python experiments/encoder.py jobs cnn > jobs.jsonl
     python experiments/encoder.py run jobs.jsonl --stores stores --out cnn.jsonl
+    python experiments/encoder.py jobs articles > jobs.jsonl
+    python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MiniLM --out articles.jsonl
 
 Stores of the FB-NYT part, `prepare --types … --direct kbp37_train.txt.gz --marks …`: `x3` and `x5` (`--seed 3` and `5`, `--validation 0.15`,
 without test, with entity vectors) to choose settings, `test` (`--seed 1`) for the number of marks, `whole` (`--validation 0.05 --keep-shared`,
 with entity vectors) for the recommended run, `cnn` (as `test`, with `--vectors glove-100d.bin`) for CNNs. Entity vectors are trained with `--exclude-store`, so they know no validation or test pair.
-`wiki`: the wiki documents, `prepare --folds 5`. Several workers share the jobs: `--worker 0/3`. Needs a GPU, except for CNNs.
+`wiki`: the wiki documents, `prepare --folds 5`; `articles`: the store of the README's real text, with 3 folds. Several workers share the
+jobs: `--worker 0/3`. Needs a GPU, except for CNNs and articles.
 """
 
 import argparse
@@ -40,6 +43,7 @@ from sayso.train.folder import RunFolder, model_of
 from sayso.train.marks import MarkedBags
 from sayso.train.run import Callbacks, TrainingRun
 
+DATA = {"wiki": "wiki documents", "articles": "examples/wiki"}
 TOPS = (20, 40, 60, 100, 200)
 SEEDS = (13, 14, 15)
 NUM_MARKS = (0, None, 1_000, 300, 100)
@@ -153,6 +157,21 @@ def cnn() -> list[Job]:
     ]  # fmt: skip
 
 
+def articles() -> list[Job]:
+    """Return the baseline and the recommended run on the folds of the articles in `examples/wiki`."""
+    settings = {
+        "articles, baseline": ("baseline", [], SEEDS),
+        "articles, MiniLM, 4 of 6 layers frozen": ("recommended", ["model.encoder.transformer.freeze_layers=4"], SEEDS),
+        "articles, MiniLM": ("recommended", [], SEEDS[:1]),
+    }
+    return [
+        Job(name=name, store=f"articles/{fold}", config=config, changes=changes, seed=seed)
+        for name, (config, changes, seeds) in settings.items()
+        for seed in seeds
+        for fold in (1, 2, 3)
+    ]
+
+
 def train(job: Job, stores: Path, encoder: Path) -> tuple[TrainingRun, RunData]:
     """Train a job's model in memory."""
     store, _, fold = job.store.partition("/")
@@ -190,7 +209,7 @@ def row_of(job: Job, stores: Path, encoder: Path, arrays: Path) -> dict:
     began = time.monotonic()
     run, data = train(job, stores, encoder)
     row = {
-        **vars(job), "data": "wiki documents" if job.store.startswith("wiki") else "FB-NYT part", "data_fingerprint": data.store.fingerprint, "sayso": __version__, "best_epoch": run.status.best_epoch,
+        **vars(job), "data": DATA.get(job.store.partition("/")[0], "FB-NYT part"), "data_fingerprint": data.store.fingerprint, "sayso": __version__, "best_epoch": run.status.best_epoch,
         "validation_average_precision": run.status.best_average_precision, "train_seconds": round(run.status.seconds, 1),
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
     }  # fmt: skip
@@ -280,7 +299,7 @@ def work(given: argparse.Namespace) -> None:
             file.flush()
 
 
-SETS = {"choose": choices, "final": final, "cnn": cnn}
+SETS = {"choose": choices, "final": final, "cnn": cnn, "articles": articles}
 
 if __name__ == "__main__":
     main()

@@ -34,3 +34,13 @@ def go_by(page: Page, key: str) -> None:
     before = page.url
     page.keyboard.press(key)
     page.wait_for_url(lambda url: url != before)
+
+
+def go_back_to_a_finished_fact(page: Page) -> None:
+    """Finish the first fact, mark a sentence of the next one, and go back."""
+    page.get_by_role("button", name="Start").click()
+    press(page, "I")
+    go_by(page, "n")
+    press(page, "r")
+    expect_saved(page)
+    go_by(page, "p")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Route, expect
 
-from browser.annotating import expect_saved, go_by, labels, open_fact, press
+from browser.annotating import expect_saved, go_back_to_a_finished_fact, go_by, labels, open_fact, press
 from browser.conftest import LONG_NAME
 from running import Running, serving
 from sayso.serve.server import ServeSettings
@@ -71,12 +71,7 @@ def test_keys_pressed_before_an_undo_is_answered_count_after_it(workbench: Runni
 
 def test_undo_on_a_submitted_fact_opens_it_again_and_leaves_the_next_one_alone(workbench: Running, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
-    page.get_by_role("button", name="Start").click()
-    press(page, "I")
-    go_by(page, "n")
-    press(page, "r")
-    expect_saved(page)
-    go_by(page, "p")
+    go_back_to_a_finished_fact(page)
     press(page, "z")
     expect(page.locator("#submit")).to_be_visible()
     assert labels(page)[0] == "irrelevant"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from browser.annotating import expect_saved, go_by, labels, open_fact, press
+from browser.annotating import expect_saved, go_back_to_a_finished_fact, go_by, labels, open_fact, press
 from browser.conftest import SignIn
 from running import Running, serving
 from sayso.annotate.marking import work_of
@@ -41,12 +41,7 @@ def until(is_so: Callable[[], bool], seconds: float = 20) -> bool:
 
 def test_undo_on_a_submitted_fact_reached_backwards_reopens_it(workbench: Running, sign_in: SignIn) -> None:
     page = sign_in(workbench.url, "Ada")
-    page.get_by_role("button", name="Start").click()
-    press(page, "I")
-    go_by(page, "n")
-    press(page, "r")
-    expect_saved(page)
-    go_by(page, "p")
+    go_back_to_a_finished_fact(page)
     press(page, "c")
     page.keyboard.type("late")
     page.keyboard.press("Enter")

@@ -79,7 +79,7 @@ def surroundings(text: str, start: int, stop: int, last_stop: int, next_start: i
         return Surroundings(f'part of "{name} {after.rstrip(".")}"', word_after=after)
     if not before or last_stop == start - 1 or (is_heading and before.isupper()):
         return NOTHING
-    return _judged_before(text, start, before, name)
+    return _told_by_word(text, start, before, name)
 
 
 def word_after(text: str, stop: int) -> str:
@@ -134,12 +134,12 @@ def _extends(after: str, name: str, is_heading: bool) -> bool:
     return word not in _AFTER and word.rpartition("-")[2] not in _TITLES and not (name[-1] == "." and word in _BEFORE)
 
 
-def _judged_before(text: str, start: int, before: str, name: str) -> Surroundings:
+def _told_by_word(text: str, start: int, before: str, name: str) -> Surroundings:
     """Return what the word before a name says about it."""
     if before.isalpha() and len(before) > 1:
         word = before.lower()
-    elif (judged := _judged_by_punctuation(before, name)) is not None:
-        return judged
+    elif (found := _told_by_punctuation(before, name)) is not None:
+        return found
     else:
         word = before.rstrip(".").lower().rpartition("-")[2]
     if word in _PREFIXES:
@@ -149,7 +149,7 @@ def _judged_before(text: str, start: int, before: str, name: str) -> Surrounding
     return NOTHING if _is_ordinary(text, start - 1 - len(before), word) else _longer(before, name)
 
 
-def _judged_by_punctuation(before: str, name: str) -> Surroundings | None:
+def _told_by_punctuation(before: str, name: str) -> Surroundings | None:
     """Return what initials, `Bank of` or a possessive before a name say; None if only the word itself can tell."""
     word = before.lower()
     if _INITIALS.fullmatch(before):
