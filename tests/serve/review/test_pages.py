@@ -321,7 +321,7 @@ def test_facts_are_grouped_by_sentence_with_its_text(ada: Person) -> None:
 
 def test_a_quote_is_rejected_with_a_reason_and_the_fact_lives_on(ada: Person) -> None:
     decide(ada, NEW[0], "accepted")
-    step = {**ids(NEW[0]), "rank": 1, "decision": "rejected", "reason": "negated"}
+    step = {**ids(NEW[0]), "sentence": NEW[0].quotes[0].sentence, "decision": "rejected", "reason": "negated"}
     for _ in range(2):
         ada.ask("POST", "/review/news/quotes", **step, key="a-key-of-mine")
     fact = ada.client.get("/api/review/news/fact", params=ids(NEW[0])).json()
@@ -345,16 +345,29 @@ def test_a_quote_is_rejected_with_a_reason_and_the_fact_lives_on(ada: Person) ->
 
 
 def test_wrong_entities_become_exceptions_for_the_next_build(ada: Person) -> None:
-    step = {**ids(NEW[0]), "rank": 1, "decision": "rejected", "reason": "wrong entity (tail)", "key": "a-key-of-mine"}
+    step = {
+        **ids(NEW[0]),
+        "sentence": NEW[0].quotes[0].sentence,
+        "decision": "rejected",
+        "reason": "wrong entity (tail)",
+        "key": "a-key-of-mine",
+    }
     ada.ask("POST", "/review/news/quotes", **step)
     assert ada.client.get("/decisions/files/exceptions").text == "https://example.org/7\t120\t155\tT0\n"
 
 
 def test_a_quote_that_cannot_be_decided_on_is_refused(ada: Person) -> None:
-    step = {**ids(NEW[0]), "rank": 1, "decision": "rejected", "reason": "negated", "key": "a-key-of-mine"}
+    step = {
+        **ids(NEW[0]),
+        "sentence": NEW[0].quotes[0].sentence,
+        "decision": "rejected",
+        "reason": "negated",
+        "key": "a-key-of-mine",
+    }
     for changes, status in (
-        ({"rank": 3}, 404),
-        ({"rank": 0}, 422),
+        ({"sentence": "Another extraction quoted this ."}, 404),
+        ({"sentence": ""}, 422),
+        ({"rank": 1}, 422),
         ({"decision": "needs_evidence"}, 422),
         ({"reason": "told\0"}, 422),
         ({"colour": "red"}, 422),

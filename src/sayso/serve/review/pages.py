@@ -43,8 +43,8 @@ pages = APIRouter(include_in_schema=False)
 
 MAX_TOGETHER = 1_000
 """The number of facts that one request can decide on."""
-MAX_DOCUMENT = 200_000
-"""The number of characters of a document that a page shows."""
+MAX_DOCUMENT, MAX_SENTENCE = 200_000, 200_000
+"""The number of characters of a document that a page shows, and of a sentence that can be decided on."""
 
 
 class ExtractionResponse(BaseModel):
@@ -79,9 +79,12 @@ class TogetherDecision(DecisionRequest, StrictModel):
 
 
 class QuoteDecision(FactIds, KeyedRequest, StrictModel):
-    """A decision on one quote of an extracted fact, by its rank; `withdrawn` deletes the decision."""
+    """A decision on one quote of an extracted fact; `withdrawn` deletes the decision.
 
-    rank: Annotated[int, Field(ge=1, le=10**9)]
+    The quote is identified by its sentence: a rank may be that of another one after the next extraction.
+    """
+
+    sentence: Annotated[str, Field(min_length=1, max_length=MAX_SENTENCE)]
     decision: QuoteDecisionName | Literal["withdrawn"]
     reason: Annotated[Prose, Field(max_length=MAX_REASON)] = ""
 
@@ -161,9 +164,9 @@ def post_decisions_together(bench: Bench, who: Who, file: FileParam, given: Toge
 def post_quote_decision(bench: Bench, who: Who, file: FileParam, given: QuoteDecision) -> None:
     """Save a decision on one quote, replacing the previous one; it is undone like a decision on a fact."""
     fact = file.fact(find_extracted(file, given))
-    quote = next((each for each in fact.quotes if each.rank == given.rank), None)
+    quote = next((each for each in fact.quotes if each.sentence == given.sentence), None)
     if quote is None:
-        raise not_found(f"The fact has no quote {given.rank} in {file.name}.")
+        raise not_found(f"The fact does not quote this sentence in {file.name}.")
     with bench.database.writing() as connection:
         if given.decision == "withdrawn":
             withdraw_quote(connection, who, fact.triple, quote.sentence, given.key)

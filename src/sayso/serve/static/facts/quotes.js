@@ -19,7 +19,7 @@ export function decideQuote(button, saver, onSaved) {
   const panel = button.closest(".quote-decision");
   const { decision, reason = "" } = button.dataset;
   const fact = JSON.parse(list().dataset.fact);
-  const given = { ...fact, rank: Number(panel.dataset.rank), decision, reason, key: newKey() };
+  const given = { ...fact, sentence: panel.dataset.sentence, decision, reason, key: newKey() };
   saver.add("POST", list().dataset.api, given).then(onSaved);
   show(panel, decision, reason);
   say(`Sentence ${panel.dataset.rank}: ${decision === "withdrawn" ? "decision cleared" : reason || "states the fact"}.`);
