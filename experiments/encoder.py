@@ -8,6 +8,8 @@
     python experiments/encoder.py run jobs.jsonl --stores stores --out cnn.jsonl
     python experiments/encoder.py jobs articles > jobs.jsonl
     python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MiniLM --out articles.jsonl
+    python experiments/encoder.py jobs larger > jobs.jsonl
+    python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MPNet --out larger.jsonl
 
 Stores of the FB-NYT part, `prepare --types … --direct kbp37_train.txt.gz --marks …`: `x3` and `x5` (`--seed 3` and `5`, `--validation 0.15`,
 without test, with entity vectors) to choose settings, `test` (`--seed 1`) for the number of marks, `whole` (`--validation 0.05 --keep-shared`,
@@ -172,6 +174,18 @@ def articles() -> list[Job]:
     ]
 
 
+def larger() -> list[Job]:
+    """Return settings of a larger encoder to choose from."""
+    slow, long = ["loss.direct_task=relations", "train.max_epochs=3"], "train.max_epochs=5"
+    settings = {
+        "MPNet, marks 1 3": slow,
+        "MPNet": [*slow, *NO_MARKS],
+        "MPNet, +E, marks 1 3": [*slow, "model.use_entities=true"],
+        "MPNet, marks 1 3, 5 epochs, slower": [*slow, long, "train.pretrained_learning_rate=3e-5"],
+    }
+    return [Job(name=name, store=store, changes=each) for name, each in settings.items() for store in ("x3", "x5")]
+
+
 def train(job: Job, stores: Path, encoder: Path) -> tuple[TrainingRun, RunData]:
     """Train a job's model in memory."""
     store, _, fold = job.store.partition("/")
@@ -299,7 +313,7 @@ def work(given: argparse.Namespace) -> None:
             file.flush()
 
 
-SETS = {"choose": choices, "final": final, "cnn": cnn, "articles": articles}
+SETS = {"choose": choices, "final": final, "cnn": cnn, "articles": articles, "larger": larger}
 
 if __name__ == "__main__":
     main()
