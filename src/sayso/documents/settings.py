@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
-from sayso.documents.gazetteer import NameCase
 
 AmbiguityPolicy = Literal["skip", "context"]
 DoubtPolicy = Literal["drop", "keep"]
 NameFinder = Literal["names", "spacy"]
+NameCase = Literal["capitals", "exact", "ignore"]
 
 
 @dataclass(frozen=True, kw_only=True)
