@@ -30,8 +30,8 @@ from sayso.model.pretrained import read_pretrained
 from sayso.train.config import LossConfig, RunConfig, TrainConfig
 from sayso.train.data import RunData
 from sayso.train.gpu.graphed import GraphedEpochs
+from sayso.train.loop import make_optimizer
 from sayso.train.objective import Objective
-from sayso.train.optimizer import make_optimizer
 
 NUM_SENTENCES, NUM_SUBWORDS, PADDED, REFERENCE_BATCH = 60_000, 48, 128, 256
 SPECIAL = 6

@@ -41,11 +41,11 @@ from sayso.metrics.rationale import IRRELEVANT, RATIONALE
 from sayso.model.predict import predict_logits
 from sayso.store.marks import SentenceMarks, marks_of_store
 from sayso.store.store import Store
-from sayso.train.calibrate import calibration_of
 from sayso.train.config import load_config
 from sayso.train.data import RunData
 from sayso.train.epoch import ProcessShard
 from sayso.train.folder import RunFolder, model_of
+from sayso.train.loop import calibration_of
 from sayso.train.marks import MarkedBags
 from sayso.train.run import Callbacks, TrainingRun
 

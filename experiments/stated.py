@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 from rows import Row, row_of, write_rows
 
-from sayso.metrics.kendall import BANDS
-from sayso.metrics.rationale import IRRELEVANT, RATIONALE
+from sayso.metrics.rationale import BANDS, IRRELEVANT, RATIONALE
 from sayso.reproduce.folder import FactOrders, RunResult, read_result
 from sayso.store.marks import SentenceMarks, marks_of_store
 from sayso.store.store import Store

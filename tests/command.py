@@ -15,8 +15,10 @@ from typing import get_args
 _COMMANDS = (
     *("sayso.cli", "sayso.annotate.decisions", "sayso.annotate.marks", "sayso.documents.build", "sayso.facts.export"),
     *("sayso.invent.raw", "sayso.readers.survey", "sayso.serve.app", "sayso.serve.server", "sayso.store.prepare"),
+    *("sayso.evaluate.report", "sayso.extract.run", "sayso.library", "sayso.model.kernels.numba_kernel"),
+    *("sayso.train.folds", "sayso.train.seeds"),
 )
-"""Modules that commands import when they run."""
+"""Modules that commands import when they run; the last two rows import torch, which takes seconds."""
 
 # A module that has moved would be passed over in silence, and imported by every command again.
 assert all(map(find_spec, _COMMANDS))
@@ -25,15 +27,18 @@ _FORKED = get_context("forkserver")
 _FORKED.set_forkserver_preload([*_COMMANDS, "pandas", "pytest", "rich.table", "scipy.special", "typer._adapters"])
 
 
-def sayso(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
+def sayso(
+    *words: object, stdin: bytes | None = None, folder: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Return the output and exit code of a command, from a process that need not import everything again.
 
-    All these processes share Python's hash seed; to test that results do not depend on it, use `sayso_process`.
+    It runs in `folder` (default: the current one) with these additional environment variables. All these processes
+    share Python's hash seed; to test that results do not depend on it, use `sayso_process`.
     """
     with tempfile.TemporaryDirectory() as name:
         printed = [Path(name) / "stdout", Path(name) / "stderr"]
         reader, writer = _FORKED.Pipe(duplex=False)
-        arguments = ([*map(str, words)], _environment(), Path.cwd(), reader, printed)
+        arguments = ([*map(str, words)], _environment() | environment, folder or Path.cwd(), reader, printed)
         process = _FORKED.Process(target=_run, args=arguments)
         process.start()
         reader.close()

@@ -9,7 +9,6 @@ from test_layers import SOURCE
 TESTS = Path(__file__).parent
 
 COVERED_BY = {
-    "cli/export": "integrations/test_onnx",
     "documents/corpus": "documents/test_build",
     "documents/settings": "documents/test_build",
     "evaluate/evaluation": "evaluate/test_report",
@@ -21,7 +20,6 @@ COVERED_BY = {
     "features/batch": "train/test_epoch",
     "features/lexicon": "features/test_user_input",
     "invent/articles": "invent/test_write",
-    "model/aggregators/base": "contracts/test_every_aggregator",
     "model/card": "model/test_checkpoint",
     "model/encoders/base": "contracts/test_every_encoder",
     "model/kernels/base": "contracts/test_every_kernel",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import test_readme
 from script import ROOT, load
 
 
@@ -13,8 +14,9 @@ def figure(page: str, name: str) -> float:
 
 
 @pytest.mark.slow(60)
-def test_the_tutorial_works_and_finds_withheld_facts(tmp_path: Path) -> None:
+def test_the_tutorial_works_and_finds_withheld_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tutorial = load("docs/make_tutorial.py")
+    monkeypatch.setattr(tutorial.walkthrough, "run", lambda command, folder, _: test_readme.run(command, folder))
 
     def compare(shown: str, printed: str, varies: bool) -> None:
         same = tutorial.walkthrough.shape(printed, varies) == tutorial.walkthrough.shape(shown, varies)

@@ -1,20 +1,26 @@
-"""A headless browser, and the workbench in its own process."""
+"""A headless browser, and a workbench for each test."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.visit import launched
-from running import Running, serving
+from browser.visit import launched, serving
 from sayso.serve.server import ServeSettings
 from toy_predictions import hostile_lines
 from toy_workbench import big_bag, make_settings
 
 SignIn = Callable[..., Page]
 LONG_NAME = "W" * 60
-LEADS = ("--lead", "Ada", "--lead", LONG_NAME)
+
+
+class Served(NamedTuple):
+    """A running workbench."""
+
+    url: str
 
 
 @pytest.fixture(scope="session")
@@ -30,9 +36,9 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> ServeSettings:
 
 
 @pytest.fixture
-def workbench(shelf: ServeSettings, tmp_path: Path) -> Iterator[Running]:
-    with serving(shelf.data, tmp_path / "marks.db", "--run", shelf.runs[0], "--port", 0, *LEADS) as running:
-        yield running
+def workbench(shelf: ServeSettings, tmp_path: Path) -> Iterator[Served]:
+    with serving(replace(shelf, database=tmp_path / "marks.db", leads=("Ada", LONG_NAME))) as url:
+        yield Served(url)
 
 
 @pytest.fixture

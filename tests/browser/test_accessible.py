@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page
 
 from browser.annotating import expect_saved, go_by, open_fact, press
-from running import Running
+from browser.conftest import Served
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ def serious(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_has_a_serious_finding(workbench: Running, sign_in, scheme: str) -> None:
+def test_no_page_has_a_serious_finding(workbench: Served, sign_in, scheme: str) -> None:
     ada, ben = (sign_in(workbench.url, name, color_scheme=scheme) for name in ("Ada", "Ben"))
     findings = []
     for page, keys in ((ada, "riu"), (ben, "rrr")):

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from browser.annotating import expect_saved, go_back_to_a_finished_fact, go_by, labels, open_fact, press
-from browser.conftest import LONG_NAME
-from running import Running, serving
+from browser.conftest import LONG_NAME, Served
+from running import serving
 from sayso.serve.server import ServeSettings
 from toy_workbench import NUM_PAIRS
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 HOSTILE_BAG, BIG_BAG = NUM_PAIRS, NUM_PAIRS + 1
 
 
-def test_the_mouse_does_everything(workbench: Running, sign_in) -> None:
+def test_the_mouse_does_everything(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     page.get_by_role("link", name="Guideline").click()
     page.get_by_role("link", name="Back to annotating").click()
@@ -49,7 +49,7 @@ def held_up(route: Route) -> None:
     route.continue_()
 
 
-def test_a_click_waits_for_a_page_that_does_not_listen_yet(workbench: Running, sign_in) -> None:
+def test_a_click_waits_for_a_page_that_does_not_listen_yet(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     page.route("**/static/**/*.js", held_up)
     page.get_by_role("button", name="Start").click()
@@ -57,7 +57,7 @@ def test_a_click_waits_for_a_page_that_does_not_listen_yet(workbench: Running, s
     assert labels(page)[0] == "rationale"
 
 
-def test_keys_pressed_before_an_undo_is_answered_count_after_it(workbench: Running, sign_in) -> None:
+def test_keys_pressed_before_an_undo_is_answered_count_after_it(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     open_fact(page, workbench.url, 0)
     page.route("**/api/annotate/undo", held_up)
@@ -69,7 +69,7 @@ def test_keys_pressed_before_an_undo_is_answered_count_after_it(workbench: Runni
     assert labels(page) == ["rationale", "rationale", "irrelevant"]
 
 
-def test_undo_on_a_submitted_fact_opens_it_again_and_leaves_the_next_one_alone(workbench: Running, sign_in) -> None:
+def test_undo_on_a_submitted_fact_opens_it_again_and_leaves_the_next_one_alone(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     go_back_to_a_finished_fact(page)
     press(page, "z")
@@ -79,7 +79,7 @@ def test_undo_on_a_submitted_fact_opens_it_again_and_leaves_the_next_one_alone(w
     assert labels(page)[0] == "rationale"
 
 
-def test_a_page_accepts_keys_again_if_leaving_it_was_stopped(workbench: Running, sign_in) -> None:
+def test_a_page_accepts_keys_again_if_leaving_it_was_stopped(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     page.clock.install()
     open_fact(page, workbench.url, 0)
@@ -93,7 +93,7 @@ def test_a_page_accepts_keys_again_if_leaving_it_was_stopped(workbench: Running,
     expect_saved(page)
 
 
-def test_an_answer_that_is_not_the_workbenchs_is_no_answer(workbench: Running, sign_in) -> None:
+def test_an_answer_that_is_not_the_workbenchs_is_no_answer(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     open_fact(page, workbench.url, 0)
     page.route("**/api/annotate/marks", lambda route: route.fulfill(body="<p>sign in to the proxy</p>"))
@@ -105,7 +105,7 @@ def test_an_answer_that_is_not_the_workbenchs_is_no_answer(workbench: Running, s
     assert labels(page) == ["rationale", "irrelevant", ""]
 
 
-def test_caps_lock_and_a_key_held_down_mark_one_sentence(workbench: Running, sign_in) -> None:
+def test_caps_lock_and_a_key_held_down_mark_one_sentence(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     open_fact(page, workbench.url, 0)
     page.keyboard.press("I")  # without Shift
@@ -115,7 +115,7 @@ def test_caps_lock_and_a_key_held_down_mark_one_sentence(workbench: Running, sig
     assert labels(page) == ["irrelevant", "rationale", ""]
 
 
-def test_a_bag_of_300_sentences_is_marked_by_keys_and_undone_at_once(workbench: Running, sign_in) -> None:
+def test_a_bag_of_300_sentences_is_marked_by_keys_and_undone_at_once(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     open_fact(page, workbench.url, BIG_BAG, "contains")
     press(page, "riu" * 5)
@@ -129,7 +129,7 @@ def test_a_bag_of_300_sentences_is_marked_by_keys_and_undone_at_once(workbench: 
     assert labels(page)[:15] == ["rationale", "irrelevant", "unsure"] * 5
 
 
-def test_hostile_text_is_shown_and_harms_nothing(workbench: Running, sign_in) -> None:
+def test_hostile_text_is_shown_and_harms_nothing(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada", viewport={"width": 400, "height": 800})
     open_fact(page, workbench.url, HOSTILE_BAG)
     assert "<script>alert(1)</script>" in page.locator("#sentences").inner_text()
@@ -142,13 +142,13 @@ def test_hostile_text_is_shown_and_harms_nothing(workbench: Running, sign_in) ->
 
 
 @pytest.mark.parametrize("address", ["/annotate", "/annotate/queue", "/annotate/guideline", "/agreement", "/api"])
-def test_pages_fit_400_pixels_whatever_people_are_called(workbench: Running, sign_in, address: str) -> None:
+def test_pages_fit_400_pixels_whatever_people_are_called(workbench: Served, sign_in, address: str) -> None:
     page = sign_in(workbench.url, LONG_NAME, viewport={"width": 400, "height": 800})
     page.goto(workbench.url + address)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
-def test_pages_fit_400_pixels_whatever_people_write(workbench: Running, sign_in) -> None:
+def test_pages_fit_400_pixels_whatever_people_write(workbench: Served, sign_in) -> None:
     for name, keys in (("Ben", "rri"), ("Ada", "rii")):
         page = sign_in(workbench.url, name, viewport={"width": 400, "height": 800})
         open_fact(page, workbench.url, 0)
@@ -168,7 +168,7 @@ def test_pages_fit_400_pixels_whatever_people_write(workbench: Running, sign_in)
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, address
 
 
-def test_a_person_with_a_narrow_screen_marks_and_submits(workbench: Running, sign_in) -> None:
+def test_a_person_with_a_narrow_screen_marks_and_submits(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada", viewport={"width": 400, "height": 800}, has_touch=True)
     open_fact(page, workbench.url, 0)
     for place in range(3):
@@ -200,7 +200,7 @@ def test_marks_made_while_the_server_is_away_are_saved_when_it_is_back(
     sign_in.complaints[:] = [each for each in sign_in.complaints if "ERR_CONNECTION_REFUSED" not in each]
 
 
-def test_a_refused_mark_is_reported_and_not_shown(workbench: Running, sign_in) -> None:
+def test_a_refused_mark_is_reported_and_not_shown(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     open_fact(page, workbench.url, 0)
     other = page.context.new_page()
@@ -213,7 +213,7 @@ def test_a_refused_mark_is_reported_and_not_shown(workbench: Running, sign_in) -
     sign_in.complaints[:] = [each for each in sign_in.complaints if "409 (Conflict)" not in each]
 
 
-def test_what_is_pressed_while_a_disputed_fact_is_left_settles_nothing_on_it(workbench: Running, sign_in) -> None:
+def test_what_is_pressed_while_a_disputed_fact_is_left_settles_nothing_on_it(workbench: Served, sign_in) -> None:
     ada, ben = sign_in(workbench.url, "Ada"), sign_in(workbench.url, "Ben")
     for page, keys in ((ada, "iii"), (ben, "rrr")):
         for bag in (0, 1):
@@ -230,7 +230,7 @@ def test_what_is_pressed_while_a_disputed_fact_is_left_settles_nothing_on_it(wor
     assert labels(ada) == ["irrelevant", "", ""]
 
 
-def test_the_pilot_round_ends_with_its_outcome(workbench: Running, sign_in) -> None:
+def test_the_pilot_round_ends_with_its_outcome(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     page.goto(f"{workbench.url}/annotate/queue")
     page.get_by_label("Facts in the pilot round").fill("1")
@@ -248,7 +248,7 @@ def test_the_pilot_round_ends_with_its_outcome(workbench: Running, sign_in) -> N
     page.wait_for_selector("#sentences")
 
 
-def test_single_keys_can_be_turned_off(workbench: Running, sign_in) -> None:
+def test_single_keys_can_be_turned_off(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     open_fact(page, workbench.url, 0)
     page.keyboard.press("?")

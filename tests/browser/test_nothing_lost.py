@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from browser.annotating import expect_saved, go_back_to_a_finished_fact, go_by, labels, open_fact, press
-from browser.conftest import SignIn
-from running import Running, serving
+from browser.conftest import Served, SignIn
+from running import serving
 from sayso.annotate.marking import work_of
 from sayso.annotate.people import Annotator
 from sayso.annotate.queue import QueueSettings
@@ -39,7 +39,7 @@ def until(is_so: Callable[[], bool], seconds: float = 20) -> bool:
     return found
 
 
-def test_undo_on_a_submitted_fact_reached_backwards_reopens_it(workbench: Running, sign_in: SignIn) -> None:
+def test_undo_on_a_submitted_fact_reached_backwards_reopens_it(workbench: Served, sign_in: SignIn) -> None:
     page = sign_in(workbench.url, "Ada")
     go_back_to_a_finished_fact(page)
     press(page, "c")
@@ -54,7 +54,7 @@ def test_undo_on_a_submitted_fact_reached_backwards_reopens_it(workbench: Runnin
     assert labels(page)[0] == "rationale"
 
 
-def test_next_goes_from_a_finished_fact_to_the_next_open_one(workbench: Running, sign_in: SignIn) -> None:
+def test_next_goes_from_a_finished_fact_to_the_next_open_one(workbench: Served, sign_in: SignIn) -> None:
     page = sign_in(workbench.url, "Ada")
     page.get_by_role("button", name="Start").click()
     go_by(page, "n")  # the first fact is skipped
@@ -69,7 +69,7 @@ def test_next_goes_from_a_finished_fact_to_the_next_open_one(workbench: Running,
     assert page.url == here
 
 
-def test_keys_pressed_before_the_next_fact_appears_count_on_it(workbench: Running, sign_in: SignIn) -> None:
+def test_keys_pressed_before_the_next_fact_appears_count_on_it(workbench: Served, sign_in: SignIn) -> None:
     page = sign_in(workbench.url, "Ada")
     page.get_by_role("button", name="Start").click()
     press(page, "Inri")
@@ -78,7 +78,7 @@ def test_keys_pressed_before_the_next_fact_appears_count_on_it(workbench: Runnin
     expect_saved(page)
 
 
-def test_a_click_on_a_fact_that_is_being_left_marks_no_other_fact(workbench: Running, sign_in: SignIn) -> None:
+def test_a_click_on_a_fact_that_is_being_left_marks_no_other_fact(workbench: Served, sign_in: SignIn) -> None:
     page = sign_in(workbench.url, "Ada")
     page.get_by_role("button", name="Start").click()
     expect(page.locator("li.current")).to_be_focused()
@@ -97,7 +97,7 @@ def test_a_click_on_a_fact_that_is_being_left_marks_no_other_fact(workbench: Run
     assert not any(labels(page))
 
 
-def test_a_comment_typed_just_before_the_tab_closes_is_kept(workbench: Running, sign_in: SignIn) -> None:
+def test_a_comment_typed_just_before_the_tab_closes_is_kept(workbench: Served, sign_in: SignIn) -> None:
     page = sign_in(workbench.url, "Ada")
     other = page.context.new_page()
     open_fact(page, workbench.url, 0)
@@ -124,7 +124,7 @@ def test_a_comment_that_never_reached_the_server_is_back_with_the_fact(
         assert until(lambda: stored(other, again.url, 0)["comment"] == "while it was away")
 
 
-def test_a_second_tab_is_told_and_shown_what_the_first_did(workbench: Running, sign_in: SignIn) -> None:
+def test_a_second_tab_is_told_and_shown_what_the_first_did(workbench: Served, sign_in: SignIn) -> None:
     first = sign_in(workbench.url, "Ada")
     second = first.context.new_page()
     for page in (first, second):
@@ -150,7 +150,7 @@ def test_a_second_tab_is_told_and_shown_what_the_first_did(workbench: Running, s
 
 @pytest.mark.parametrize("key", ["Escape", "Enter"])
 def test_escape_and_enter_leave_the_comment_and_nothing_typed_is_a_shortcut(
-    workbench: Running, sign_in: SignIn, key: str
+    workbench: Served, sign_in: SignIn, key: str
 ) -> None:
     page = sign_in(workbench.url, "Ada")
     open_fact(page, workbench.url, 0)
@@ -292,7 +292,7 @@ def known(shelf: ServeSettings, tmp_path: Path) -> Iterator[Workbench]:
 
 
 def test_the_database_holds_exactly_what_was_pressed(
-    workbench: Running, known: Workbench, tmp_path: Path, sign_in: SignIn, request: pytest.FixtureRequest
+    workbench: Served, known: Workbench, tmp_path: Path, sign_in: SignIn, request: pytest.FixtureRequest
 ) -> None:
     num, seed = request.config.getoption("--presses"), request.config.getoption("--presses-seed")
     rng = random.Random(seed)

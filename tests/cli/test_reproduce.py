@@ -131,19 +131,19 @@ def test_all_variants_make_all_tables_figures_and_claims(store: Path, tmp_path: 
     assert json.loads(again.stdout) == summary
 
 
-@pytest.mark.slow(50)
+@pytest.mark.slow(40)
 def test_killed_at_any_point_and_started_again_it_ends_with_the_same_tables(store: Path, tmp_path: Path) -> None:
     more = ("--variants", TWO, "--seeds", 1, "--no-grid", "--jobs", 1)
-    straight = invoke(*words(store, tmp_path / "straight", *more, epochs=40))
+    straight = invoke(*words(store, tmp_path / "straight", *more, epochs=12))
     assert straight.exit_code == 0, straight.stderr
     killed = tmp_path / "killed"
     for pattern in ("runs/*/state.safetensors", "outcomes/*.json"):
-        process = start(store, killed, *more, epochs=40)
+        process = start(store, killed, *more, epochs=12)
         wait_for(pattern, killed, process)
         process.kill()
         process.communicate()
     assert not (killed / "reproduction.json").exists()
-    result = sayso(*words(store, killed, *more, epochs=40))
+    result = sayso(*words(store, killed, *more, epochs=12))
     assert result.returncode == 0, result.stderr
     assert "0 done already" not in result.stderr
     assert tables(killed) == tables(tmp_path / "straight")
@@ -153,7 +153,7 @@ def test_killed_at_any_point_and_started_again_it_ends_with_the_same_tables(stor
 def test_a_killed_worker_is_replaced_and_its_run_continues(store: Path, tmp_path: Path) -> None:
     more = ("--variants", "CNNs+ATT", "--seeds", 1, "--no-grid", "--jobs", 1)
     out = tmp_path / "out"
-    process = start(store, out, *more, epochs=60)
+    process = start(store, out, *more, epochs=20)
     wait_for("runs/*/state.safetensors", out, process)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     workers = [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]

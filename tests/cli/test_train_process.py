@@ -4,8 +4,10 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from command import sayso
 from sayso.config import to_toml
 from sayso.train.config import LossConfig, RunConfig
 from sayso.train.folder import read_metrics
@@ -21,7 +24,7 @@ from train.toy_run import invented_store, toy_config, with_labels
 
 pytestmark = pytest.mark.slow
 
-TWO_PROCESSES = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +32,16 @@ def store(tmp_path_factory) -> Path:
     return invented_store(tmp_path_factory.mktemp("toy"))
 
 
-def start(config: RunConfig, store: Path, out: Path, *words: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen:
-    """Start a run as a user does."""
+def train_words(config: RunConfig, store: Path, out: Path) -> list[object]:
+    """Write the config next to `out`, and return the words of the command."""
     path = out.with_suffix(".toml")
     path.write_text(to_toml(config.to_table()))
-    program = [sys.executable, *launcher, "-m", "sayso", "train", path, "--data", store, "--out", out, *words]
+    return ["train", path, "--data", store, "--out", out]
+
+
+def start(config: RunConfig, store: Path, out: Path, *words: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen:
+    """Start a run as a user does."""
+    program = [sys.executable, *launcher, "-m", "sayso", *train_words(config, store, out), *words]
     environment = os.environ | {"NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
         [*map(str, program)],
@@ -57,6 +65,21 @@ def train_here(config: RunConfig, store: Path, out: Path) -> None:
 def finish(process: subprocess.Popen) -> tuple[int, str]:
     _, err = process.communicate(timeout=300)
     return process.returncode, err
+
+
+def train_in_two_processes(config: RunConfig, store: Path, out: Path) -> tuple[int, str]:
+    """Train in two processes with the environment that torchrun would give them, without its start-up time."""
+    words = train_words(config, store, out)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+
+    def train_as(rank: int) -> subprocess.CompletedProcess[str]:
+        return sayso(*words, RANK=str(rank), LOCAL_RANK=str(rank), **shared)
+
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(train_as, range(2)))
+    return max(each.returncode for each in results), "".join(each.stderr for each in results)
 
 
 def read_until_epoch(process: subprocess.Popen, epoch: int) -> str:
@@ -109,21 +132,31 @@ def test_ctrl_c_keeps_the_last_whole_epoch_says_so_and_exits_130(store: Path, tm
 
 
 @pytest.mark.parametrize(
-    "config",
+    ("config", "has_torchrun"),
     [
-        toy_config("attention", "words", 1.0, entities=True, max_epochs=3),
+        (toy_config("attention", "words", 1.0, entities=True, max_epochs=3), True),
         # One bag a batch: every step has an empty shard.
-        toy_config("direct", "type", 1.0, max_epochs=1, batch_bags=1),
-        toy_config("direct", "type_and_words", 1.0, max_epochs=3, batch_bags=31),
-        with_labels(toy_config("noisy_or", "words", 0.0, max_epochs=3, batch_bags=29)),
+        (toy_config("direct", "type", 1.0, max_epochs=1, batch_bags=1), False),
+        (toy_config("direct", "type_and_words", 1.0, max_epochs=3, batch_bags=31), False),
+        (with_labels(toy_config("noisy_or", "words", 0.0, max_epochs=3, batch_bags=29)), False),
         # So few facts are known that the risk of some relations is negative.
-        replace(toy_config(max_epochs=3, batch_bags=30), loss=LossConfig(known_share=0.05, compatible_na=0.5)),
+        (
+            replace(toy_config(max_epochs=3, batch_bags=30), loss=LossConfig(known_share=0.05, compatible_na=0.5)),
+            False,
+        ),
     ],
-    ids=lambda config: f"{config.variant}-{config.train.batch_bags}",
+    ids=lambda value: (
+        ("torchrun" if value else "") if isinstance(value, bool) else f"{value.variant}-{value.train.batch_bags}"
+    ),
 )
-def test_two_processes_have_the_loss_curve_of_one(store: Path, tmp_path: Path, config: RunConfig) -> None:
+def test_two_processes_have_the_loss_curve_of_one(
+    store: Path, tmp_path: Path, config: RunConfig, *, has_torchrun: bool
+) -> None:
     train_here(config, store, tmp_path / "one")
-    code, err = finish(start(config, store, tmp_path / "two", launcher=TWO_PROCESSES))
+    if has_torchrun:
+        code, err = finish(start(config, store, tmp_path / "two", launcher=TORCHRUN))
+    else:
+        code, err = train_in_two_processes(config, store, tmp_path / "two")
     assert code == 0, err
     assert err.count("epoch  1/") == 1
     described = json.loads((tmp_path / "two" / "run.json").read_text())
@@ -138,7 +171,7 @@ def test_two_processes_have_the_loss_curve_of_one(store: Path, tmp_path: Path, c
 
 
 def test_two_processes_that_diverge_say_so_once(store: Path, tmp_path: Path) -> None:
-    run = start(toy_config(learning_rate=1e30), store, tmp_path / "run", launcher=TWO_PROCESSES)
+    run = start(toy_config(learning_rate=1e30), store, tmp_path / "run", launcher=TORCHRUN)
     code, err = finish(run)
     assert code != 0
     assert sum(line.startswith("sayso: epoch 1, batch") for line in err.splitlines()) == 1

@@ -17,6 +17,7 @@ from sayso.documents.corpus import (
     na_share_of,
     read_manifest,
     read_records,
+    total,
     types_of,
 )
 from sayso.documents.document import Document, LeftOut
@@ -115,6 +116,17 @@ def test_a_link_that_reviewers_found_wrong_is_not_made_again(world: World) -> No
     assert not any("bo" in pair for text, *pair in found if text.startswith("In Oslo"))
     with pytest.raises(UserError, match="has changed since this corpus was built"):
         world.build(TEXTS, mode="append", na_share=1.0)
+
+
+def test_counts_of_an_earlier_build_are_added_to_those_that_have_another_name_now() -> None:
+    earlier = {"documents": 1, "lines NA for training": 2, "pairs too many for their sentence": 3}
+    now = {"documents": 1, "NA lines for training": 10}
+    counts = total([BuiltShard(number, each, {}, {}, {}) for number, each in enumerate((earlier, now))])
+    assert counts == dict.fromkeys(COUNTS, 0) | {
+        "documents": 2,
+        "NA lines for training": 12,
+        "pairs above --max-pairs": 3,
+    }
 
 
 def test_the_tables_beside_the_sentences_are_those_of_every_other_command(world: World) -> None:

@@ -3,7 +3,7 @@ import pytest
 
 from sayso.extract.known import known_facts
 from sayso.records import Relation, Triple
-from sayso.train.kb_prior import KbPrior
+from sayso.train.held_out import KbPrior
 from toy_facts import make_extracted
 
 RELATIONS = [Relation("capital", is_functional=True), Relation("contains")]

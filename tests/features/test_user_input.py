@@ -22,23 +22,23 @@ SENTENCES = [
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("intake")
+    folder = tmp_path_factory.mktemp("builder")
     return make_run(toy_config("type_and_words"), make_store(folder), folder / "run")
 
 
 def by_pair(lexicon: Lexicon, tokens_held: int, extractor) -> tuple[dict[tuple[str, str], tuple], int]:
     """Return for each pair its first line, its sentences as the model reads them and its logits; and portions."""
-    intake = InputBuilder(lexicon, tokens_held)
-    intake.add_stream(SENTENCES)
-    entities, found = intake.recognise({"h1": "/person"}), {}
-    portions = list(intake.portions(2, entities))
-    for taken in portions:
-        logit_BR, first_B1 = predict_logits(extractor, taken.part), taken.part.table.first_B1
+    builder = InputBuilder(lexicon, tokens_held)
+    builder.add_stream(SENTENCES)
+    entities, found = builder.recognise({"h1": "/person"}), {}
+    portions = list(builder.portions(2, entities))
+    for bags in portions:
+        logit_BR, first_B1 = predict_logits(extractor, bags.part), bags.part.table.first_B1
         for bag in range(len(logit_BR)):
-            rows = [taken.part.inputs.tokens.row(n).tolist() for n in range(first_B1[bag], first_B1[bag + 1])]
-            pair = entities.ids[taken.head_B[bag]], entities.ids[taken.tail_B[bag]]
+            rows = [bags.part.inputs.tokens.row(n).tolist() for n in range(first_B1[bag], first_B1[bag + 1])]
+            pair = entities.ids[bags.head_B[bag]], entities.ids[bags.tail_B[bag]]
             assert pair not in found
-            found[pair] = int(taken.line_B[bag]), rows, logit_BR[bag]
+            found[pair] = int(bags.line_B[bag]), rows, logit_BR[bag]
     return found, len(portions)
 
 

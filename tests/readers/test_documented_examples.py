@@ -8,8 +8,7 @@ import pytest
 
 from sayso.readers import READERS
 from sayso.readers.base import BadLine
-from sayso.readers.eraser import read_eraser
-from sayso.readers.mark import read_mark_lines
+from sayso.readers.mark import read_eraser, read_mark_lines
 from sayso.readers.tables import read_entity_types, read_inventory, read_triples
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data-format.md").read_text()

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproduce.toy_results import NUM_RESAMPLES, make_result
-from sayso.metrics.kendall import BANDS, tau_figures
-from sayso.metrics.rationale import MarkedFacts
+from sayso.metrics.rationale import BANDS, MarkedFacts, tau_figures
 from sayso.reproduce.assess import fact_orders
 from sayso.reproduce.contrast import AREA, TAU, Contrast, Measure, Sample, Term, estimate
 from sayso.reproduce.folder import RunResult

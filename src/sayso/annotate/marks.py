@@ -21,10 +21,9 @@ from sayso.input_file import holding, refuse_pipe
 from sayso.io.atomic import atomic_file
 from sayso.metrics.agreement import IRRELEVANT, RATIONALE, majority
 from sayso.readers.base import BadLine, BadLineError, parse_each
-from sayso.readers.eraser import read_eraser, write_eraser
 from sayso.readers.files import first_of, parse_lines, read_lines, read_text
 from sayso.readers.json_line import has_keys, json_object, string
-from sayso.readers.mark import MarkItem, read_mark_lines, with_plain_names, write_mark
+from sayso.readers.mark import MarkItem, read_eraser, read_mark_lines, with_plain_names, write_eraser, write_mark
 from sayso.records import Mark, Triple
 
 COLUMNS = ("head", "tail", "relation", "sentence", "label", "by")

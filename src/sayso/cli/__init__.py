@@ -17,16 +17,14 @@ from typer.core import TyperCommand, TyperGroup
 from sayso import __version__
 from sayso.cli.annotations import app as annotations
 from sayso.cli.build import build
-from sayso.cli.check import check
 from sayso.cli.console import interrupted, note, print_any_character, terminable
+from sayso.cli.corpus import check, invent
 from sayso.cli.decisions import app as decisions
 from sayso.cli.embeddings import entities, vectors
 from sayso.cli.evaluate import evaluate
 from sayso.cli.explain import explain
-from sayso.cli.export import export
 from sayso.cli.extract import extract
-from sayso.cli.invent import invent
-from sayso.cli.predict import predict
+from sayso.cli.predict import export, predict
 from sayso.cli.prepare import prepare
 from sayso.cli.project import new, run
 from sayso.cli.reproduce import reproduce

@@ -1,4 +1,4 @@
-"""`sayso predict`: predict the facts in a file of sentences."""
+"""`sayso predict`: predict the facts in a file of sentences; `sayso export`: write a model as an ONNX file."""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import about_length, note, print_json, print_table, say_next, stages
+from sayso.cli.console import about_length, note, print_json, print_result, print_table, say_next, stages
 from sayso.cli.options import AsJson, Device, MaxBad, NoVerify, Quantize, Run, SentenceForm, TableMemory, Threshold
 from sayso.errors import as_command
 from sayso.io.atomic import atomic_file, refuse_unwritable_path
@@ -85,3 +85,28 @@ def _note_counts(facts: "CorpusFacts", tally: Tally, threshold: float) -> None:
         note(f"{tally.num_bad:,} bad lines left out (first: {tally.shown[0]})")
     if not len(facts) and facts.num_pairs:
         note(f"no fact reaches {threshold:g}; the most probable has {facts.highest:.3f}: try a lower --threshold")
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or a model folder of one seed.")],
+    out: Annotated[Path, typer.Option(help="ONNX file to write.")],
+    as_json: AsJson = False,
+    _no_verify: NoVerify = False,
+) -> None:
+    """Write a model as ONNX, for programs without torch, and check it against torch.
+
+    The file maps token ids and bags to logits; docs/library.md documents its inputs. Needs the extra `onnx`.
+
+    Example: `sayso export runs/demo --out demo.onnx`
+    """
+    from sayso.integrations.onnx import export_onnx
+    from sayso.library import load
+
+    refuse_unwritable_path(out)
+    model = load(run)
+    note("exporting; this takes a few seconds")
+    error = export_onnx(model, out)
+    record = {"variant": model.variant, "relations": len(model.relations), "largest_difference": error}
+    text = f"{model.variant}: {len(model.relations):,} relations; largest difference from torch {error:.1e}"
+    print_result(as_json, record, text)
+    say_next(f"{out} ({out.stat().st_size:,} bytes)", hint="docs/library.md documents its inputs")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.build import print_corpus
-from sayso.cli.check import print_survey
 from sayso.cli.console import interrupted, note, print_json, print_result, print_table, say, say_next, stages
+from sayso.cli.corpus import print_survey
 from sayso.cli.extract import print_extraction, print_thresholds
 from sayso.cli.options import AsJson, with_settings
 from sayso.cli.prepare import print_store

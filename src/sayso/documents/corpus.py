@@ -42,12 +42,17 @@ COUNTS = (
     "ambiguous names",
     "ambiguous names resolved",
     "doubtful links",
-    "pairs too many for their sentence",
+    "pairs above --max-pairs",
     "lines with a relation",
-    "lines NA for training",
+    "NA lines for training",
     "lines in rest",
 )
 """Counts of a build, in display order."""
+_FORMER_COUNTS = {
+    "pairs too many for their sentence": "pairs above --max-pairs",
+    "lines NA for training": "NA lines for training",
+}
+"""Names of counts in the records of earlier builds, which `append` adds to."""
 
 _NUM_NAMES_KEPT = 100
 _NUM_TOO_LONG_KEPT = 5
@@ -112,11 +117,11 @@ class ShardBuilder:
                 entities = {entity.mention.entity_id: entity for entity in sentence.entities}
                 pairs, num_left_out = self.aligner.align(list(entities))
                 written = write_pairs(sentence.tokens, sentence.source, entities, [pair[:3] for pair in pairs])
-                reader.counts["pairs too many for their sentence"] += num_left_out
+                reader.counts["pairs above --max-pairs"] += num_left_out
                 for pair, line in zip(pairs, written, strict=True):
                     lines[TRAIN if pair.is_for_training else REST].append(line)
-                    kind = "NA for training" if pair.is_for_training else "in rest"
-                    reader.counts[f"lines {'with a relation' if pair.relations else kind}"] += 1
+                    na = "NA lines for training" if pair.is_for_training else "lines in rest"
+                    reader.counts["lines with a relation" if pair.relations else na] += 1
                 if self.with_contexts:
                     lines[CONTEXTS] += context_lines(sentence)
         lines[DOUBTFUL] = [link.line for link in reader.doubtful]
@@ -161,7 +166,9 @@ def remove_unfinished(folder: Path, finished: Iterable[BuiltShard]) -> None:
 
 def total(records: Iterable[BuiltShard]) -> dict[str, int]:
     """Return the summed counts of all shards, in the order of `COUNTS`."""
-    counts: Counter[str] = sum((Counter(record.counts) for record in records), Counter())
+    counts = Counter[str]()
+    for record in records:
+        counts.update({_FORMER_COUNTS.get(name, name): number for name, number in record.counts.items()})
     return {name: counts[name] for name in COUNTS}
 
 

@@ -16,7 +16,6 @@ from sayso.features.batch import BagIndex, Part
 from sayso.metrics.calibration import calibration_error_over_bags, reliability_curve, tempered_probability
 from sayso.metrics.faithfulness import faithfulness_figures, rank_agreement
 from sayso.metrics.interval import Difference, Estimate, Interval, mean_over_units
-from sayso.metrics.kendall import BANDS, HIGH, compare_tau, tau_figures
 from sayso.metrics.precision_recall import (
     MEASURES,
     SortedScores,
@@ -29,7 +28,7 @@ from sayso.metrics.precision_recall import (
     precision_recall_curve,
     sort_scores,
 )
-from sayso.metrics.rationale import rationale_figures
+from sayso.metrics.rationale import BANDS, HIGH, compare_tau, rationale_figures, tau_figures
 from sayso.model.extractor import Extractor
 from sayso.model.predict import slices_of_logits
 from sayso.records import SUPPORT_LABELS

@@ -62,13 +62,13 @@ def own_bag(model: ModelParts, bag: Bag, types: TypesById | None = None) -> BagT
     if not own.sentences:
         reason = too_far_apart_message(model.lexicon)
         raise BadArgumentError(f"cannot read any sentence of ({bag.head_id}, {bag.tail_id}): {reason}")
-    taken = own.input_bags(len(model.relations), types, model.extractor.config.use_entities)
-    type_L, names = taken.entities.type_L, model.lexicon.types
+    bags = own.input_bags(len(model.relations), types, model.extractor.config.use_entities)
+    type_L, names = bags.entities.type_L, model.lexicon.types
     return BagToExplain(
-        part=taken.part,
+        part=bags.part,
         sentences=tuple(own.sentences),
-        head_type=names[int(type_L[taken.head_B[0]])],
-        tail_type=names[int(type_L[taken.tail_B[0]])],
+        head_type=names[int(type_L[bags.head_B[0]])],
+        tail_type=names[int(type_L[bags.tail_B[0]])],
         labels=bag.relations or None,
     )
 

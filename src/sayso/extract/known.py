@@ -14,7 +14,7 @@ import numpy as np
 
 from sayso.facts.fact import ExtractedFact
 from sayso.records import Relation, Triple
-from sayso.train.kb_prior import KbPrior
+from sayso.train.held_out import KbPrior
 
 Related = Mapping[tuple[str, str], frozenset[str]]
 """The entities that a knowledge base has for an entity and a relation."""

@@ -95,7 +95,7 @@ def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "", alone:
 
 
 def quote_to_dict(each: Quote) -> dict[str, Any]:
-    """Return a quote as docs/extract.md describes it."""
+    """Return a quote as a JSON object, in the format that docs/extract.md describes."""
     place = each.source and {"id": each.source.document_id, "start": each.source.start, "stop": each.source.stop}
     words = {"prefix": each.prefix, "exact": each.exact, "suffix": each.suffix}
     spans = {"head": list(map(list, each.head_spans)), "tail": list(map(list, each.tail_spans))}

@@ -20,7 +20,7 @@ from sayso.store.vocabulary import Numbering
 TOKENS_HELD = 2_000_000
 """A larger corpus is spilled to disk; this is about 50,000 sentences, or 100 MB while they are read."""
 
-
+_log = logging.getLogger("sayso")
 _NUM_PARTITIONS = 1024
 _PLAIN_COLUMNS = ("head_B", "tail_B", "window_N2")
 _ROW_COLUMNS = ("tokens", "head_spans", "tail_spans")
@@ -157,23 +157,20 @@ def _partition(head_N: np.ndarray, tail_N: np.ndarray) -> np.ndarray:
     return (mixed_N >> np.uint64(54)).astype(np.int64)
 
 
-_log = logging.getLogger("sayso")
-
-
 @dataclass(frozen=True, kw_only=True)
 class UserBags:
     """The sentences that a model can read: `row_B` are the indices of their bags, `bag_N` the bag of each sentence."""
 
-    intake: InputBuilder
+    builder: InputBuilder
     sentences: list[Sentence]
     row_B: np.ndarray
     bag_N: np.ndarray
 
     def input_bags(self, num_relations: int, types: TypesById | None, uses_entities: bool) -> InputBags:
         """Return the bags with the model's ids; log a warning about unknown entities."""
-        taken = self.intake.finish(num_relations, types or {}, self.bag_N)
-        warn_unknown(taken.entities, self.intake.lexicon, uses_entities)
-        return taken
+        bags = self.builder.finish(num_relations, types or {}, self.bag_N)
+        warn_unknown(bags.entities, self.builder.lexicon, uses_entities)
+        return bags
 
 
 def read_bags(bags: Sequence[Bag], lexicon: Lexicon) -> UserBags:
@@ -184,7 +181,7 @@ def read_bags(bags: Sequence[Bag], lexicon: Lexicon) -> UserBags:
         BadArgumentError: A bag has no sentences, or an invalid one.
     """
     _refuse_other_than_bags(bags)
-    intake, rows, sentences = InputBuilder(lexicon), [], []
+    builder, rows, sentences = InputBuilder(lexicon), [], []
     for row, bag in enumerate(bags):
         where = f"bag {row + 1} ({bag.head_id}, {bag.tail_id})"
         if not bag.sentences:
@@ -192,14 +189,14 @@ def read_bags(bags: Sequence[Bag], lexicon: Lexicon) -> UserBags:
         for number, sentence in enumerate(bag.sentences, 1):
             if problem := _problem(sentence, bag):
                 raise BadArgumentError(f"{where}: sentence {number}: {problem}")
-            if intake.add(sentence):
+            if builder.add(sentence):
                 rows.append(row)
                 sentences.append(sentence)
-    if num := intake.num_too_far_apart:
+    if num := builder.num_too_far_apart:
         left_out = "1 sentence is left out" if num == 1 else f"{num:,} sentences are left out"
         _log.warning("%s: %s", left_out, too_far_apart_message(lexicon))
     row_B, bag_N = np.unique(np.array(rows, np.int64), return_inverse=True)
-    return UserBags(intake=intake, sentences=sentences, row_B=row_B, bag_N=bag_N)
+    return UserBags(builder=builder, sentences=sentences, row_B=row_B, bag_N=bag_N)
 
 
 def label_rows(bags: Sequence[Bag], relations: Sequence[str]) -> np.ndarray:

@@ -104,27 +104,27 @@ def facts_of_corpus(
     model: ModelParts, sentences: Iterable[Sentence], threshold: float, top: int | None, types: TypesById
 ) -> CorpusFacts:
     """Return the predicted facts, most probable first; only the entities and the facts are held in memory."""
-    intake = InputBuilder(model.lexicon)
-    intake.add_stream(_only_sentences(sentences))
-    entities = intake.recognise(types)
+    builder = InputBuilder(model.lexicon)
+    builder.add_stream(_only_sentences(sentences))
+    entities = builder.recognise(types)
     warn_unknown(entities, model.lexicon, model.extractor.config.use_entities)
-    finder, num_repeated, num_cut = FactCollector(threshold, top), 0, 0
-    for taken in intake.portions(len(model.relations), entities):
-        probability_BR = predict_probabilities(model.extractor, taken.part)
-        size_B = taken.part.table.size_B
-        finder.add(probability_BR, taken.head_B, taken.tail_B, taken.line_B, size_B)
-        num_repeated += taken.num_repeated
-        num_cut += model.extractor.num_cut(taken.part.inputs)
+    collector, num_repeated, num_cut = FactCollector(threshold, top), 0, 0
+    for bags in builder.portions(len(model.relations), entities):
+        probability_BR = predict_probabilities(model.extractor, bags.part)
+        size_B = bags.part.table.size_B
+        collector.add(probability_BR, bags.head_B, bags.tail_B, bags.line_B, size_B)
+        num_repeated += bags.num_repeated
+        num_cut += model.extractor.num_cut(bags.part.inputs)
     return CorpusFacts(
-        found_F=finder.sorted(),
+        found_F=collector.sorted(),
         relations=[relation.name for relation in model.relations],
         entity_ids=entities.ids,
         names=entities.names,
-        num_pairs=finder.num_pairs,
+        num_pairs=collector.num_pairs,
         num_repeated=num_repeated,
-        num_too_far_apart=intake.num_too_far_apart,
+        num_too_far_apart=builder.num_too_far_apart,
         num_cut=num_cut,
-        highest=finder.highest,
+        highest=collector.highest,
     )
 
 

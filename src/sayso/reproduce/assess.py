@@ -13,14 +13,13 @@ from sayso.evaluate.figures import plain, relation_figures
 from sayso.explain import mechanisms_named
 from sayso.explain.base import Explainer, explain_all
 from sayso.features.batch import Part
-from sayso.metrics.kendall import tau_counts
 from sayso.metrics.precision_recall import (
     MEASURES,
     PrecisionRecallCurve,
     precision_recall_curve,
     sort_scores,
 )
-from sayso.metrics.rationale import MarkedFacts
+from sayso.metrics.rationale import MarkedFacts, tau_counts
 from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits, slices_of_logits
 from sayso.model.ragged import bag_max

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from sayso.metrics.interval import resampled_weights
-from sayso.metrics.kendall import BANDS
+from sayso.metrics.rationale import BANDS
 from sayso.reproduce.folder import RunResult
 
 AREA, PRECISION, TAU = "area_up_to_recall_0_4", "average_precision", "tau"

@@ -1,4 +1,7 @@
-"""The parts of a store as one run reads them."""
+"""The parts of a store as one run reads them, and the facts that an incomplete knowledge base may lack.
+
+Shapes: B bags, E entities, K pairs of entity types, R relations, V words, W width of a word vector.
+"""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,11 +25,11 @@ from sayso.seeding import sub_seed
 from sayso.store.columns import to_numpy
 from sayso.store.direct import in_text_order
 from sayso.store.folds import HeldOutPairs, Withheld, folds_of, held_out_pairs, withhold
+from sayso.store.group import combined
 from sayso.store.marks import marks_of_store
 from sayso.store.store import Store
 from sayso.store.table import NO_LABEL, BagTable
 from sayso.train.config import RunConfig
-from sayso.train.incomplete import CompatibleFacts
 from sayso.train.marks import MarkedBags, marks_without
 
 
@@ -39,6 +42,30 @@ class Refit(NamedTuple):
     num_epochs: int
     area: float
     average_precision: float
+
+
+class CompatibleFacts:
+    """The facts that a pair without relations may have: a training pair with the same types has the relation.
+
+    Args:
+        train: The training part.
+        type_E: The type of each entity.
+        weight: The weight of these facts in the bag term; all others have weight 1.
+    """
+
+    def __init__(self, train: Part, type_E: np.ndarray, weight: float) -> None:
+        table = train.table
+        types_B = combined(type_E[table.head_B], type_E[table.tail_B])
+        kinds_K, self._kind_B = np.unique(types_B, return_inverse=True)
+        is_seen_KR = np.zeros((len(kinds_K), train.num_relations), np.bool_)
+        is_seen_KR[np.repeat(self._kind_B, table.relations.length), table.relations.value] = True
+        self._weight_KR = np.where(is_seen_KR, np.float32(weight), np.float32(1.0))
+        self._is_positive_B = table.is_positive_B
+
+    def weights(self, bags: np.ndarray) -> Tensor:
+        """Return weight_BR of these bags."""
+        weight_BR = np.where(self._is_positive_B[bags, None], np.float32(1.0), self._weight_KR[self._kind_B[bags]])
+        return torch.from_numpy(weight_BR)
 
 
 @dataclass(frozen=True)

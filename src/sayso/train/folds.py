@@ -24,8 +24,17 @@ from sayso.train.config import load_config
 from sayso.train.data import Refit, RunData
 from sayso.train.device import choose_device, is_first_process
 from sayso.train.folder import CONFIG, FOLDS, MODEL, STATE, RunFolder, logits_file, read_metrics
-from sayso.train.held_out import HELD_OUT, KB_PRIOR, HeldOutFacts, held_out_facts, write_held_out
-from sayso.train.kb_prior import KbPrior, Taken, fit_kb_prior, taken_outside_fold
+from sayso.train.held_out import (
+    HELD_OUT,
+    KB_PRIOR,
+    HeldOutFacts,
+    KbPrior,
+    Taken,
+    fit_kb_prior,
+    held_out_facts,
+    taken_outside_fold,
+    write_held_out,
+)
 from sayso.train.loop import validation_of
 from sayso.train.run import Callbacks, identity_of, train_once
 from sayso.train.state import RunStatus, read_status

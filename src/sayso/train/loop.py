@@ -1,9 +1,13 @@
-"""Train one epoch, check that its losses stay finite, and validate."""
+"""Train one epoch with Adam, check that its losses stay finite, validate, and calibrate the trained model.
 
+Pretrained weights have their own learning rate; both rates follow the schedule. Shapes: B bags, R relations.
+"""
+
+import inspect
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -11,18 +15,75 @@ from torch import Tensor, nn
 
 from sayso.errors import UserError
 from sayso.metrics.precision_recall import area_up_to_recall, average_precision, precision_recall_curve
+from sayso.model.calibration import Calibration, calibrated_on
+from sayso.model.encoders.base import Encoder
 from sayso.model.extractor import Extractor
 from sayso.model.predict import NotFiniteError, predict_logits
 from sayso.seeding import sub_seed
+from sayso.store.table import BagTable
+from sayso.train.config import TrainConfig
 from sayso.train.data import RunData
 from sayso.train.device import sum_over_shards
 from sayso.train.epoch import ProcessShard, num_steps, steps_of_epoch
-from sayso.train.optimizer import set_rates
 
 _STEPS_BETWEEN_LOOKS = 50
 _GRADIENT = "gradient"
 _MOST_GROWTH = 1_000
 """A loss that exceeds the initial one by this factor has diverged: even if it falls again, units are dead."""
+
+
+class _Adam(torch.optim.Adam):
+    """Adam without torch's wrappers for compiled steps: these import torch's compiler, which takes a second."""
+
+    add_param_group = inspect.unwrap(torch.optim.Adam.add_param_group)
+    zero_grad = inspect.unwrap(torch.optim.Adam.zero_grad)
+    step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
+
+
+def make_optimizer(objective: nn.Module, encoder: Encoder, settings: TrainConfig) -> torch.optim.Adam:
+    """Return the optimizer; weight decay is decoupled (AdamW) and leaves out biases and the scales of normalisation."""
+    pretrained = {id(parameter) for parameter in encoder.pretrained_parameters()}
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+    for parameter in objective.parameters():
+        rate = settings.pretrained_learning_rate if id(parameter) in pretrained else settings.learning_rate
+        decay = settings.weight_decay if parameter.ndim > 1 else 0.0
+        groups.setdefault((rate, decay), []).append(parameter)
+    found = [
+        {"params": some, "lr": rate, "initial_lr": rate, "weight_decay": decay}
+        for (rate, decay), some in groups.items()
+    ]
+    # Fused: one kernel for all of a pretrained encoder's many tensors.
+    return make_adam(found, is_fused=bool(pretrained))
+
+
+def make_adam(groups: list[dict[str, Any]], is_fused: bool = True) -> torch.optim.Adam:
+    """Return the optimizer of these groups of parameters, each with its own learning rate and weight decay."""
+    return _Adam(groups, decoupled_weight_decay=True, fused=True if is_fused else None)
+
+
+def set_rates(optimizer: torch.optim.Optimizer, settings: TrainConfig, step: int, num_steps: int) -> None:
+    """Set the learning rates for this step of the run, counted from 0."""
+    if settings.schedule == "constant" and not settings.warmup:
+        return
+    for group in optimizer.param_groups:
+        rate = group["initial_lr"] * rate_factor(settings, step, num_steps)
+        if isinstance(group["lr"], Tensor):  # read by a captured step
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
+
+
+def rate_factor(settings: TrainConfig, step: int, num_steps: int) -> float:
+    """Return the factor by which the learning rate is multiplied at this step, counted from 0.
+
+    >>> settings = TrainConfig(warmup=0.2, schedule="linear")
+    >>> [round(rate_factor(settings, step, 10), 3) for step in (0, 1, 2, 6, 9)]
+    [0.5, 1.0, 1.0, 0.5, 0.125]
+    """
+    num_warm = round(settings.warmup * num_steps)
+    if step < num_warm:
+        return (step + 1) / num_warm
+    return 1.0 if settings.schedule == "constant" else (num_steps - step) / (num_steps - num_warm)
 
 
 class TrainingError(UserError):
@@ -187,3 +248,22 @@ def validation_of(logit_BR: np.ndarray, label_BR: np.ndarray) -> Validation:
     """Return the validation metrics of these logits."""
     curve = precision_recall_curve(logit_BR, label_BR)
     return Validation(float(area_up_to_recall(curve, RECALL_LIMIT)), float(average_precision(curve)))
+
+
+def calibration_of(extractor: Extractor, data: RunData) -> Calibration | None:
+    """Fit the configured calibration on the validation part; None if it is off.
+
+    A model that is trained on all facts is calibrated by the folds (`folds.py`).
+    """
+    if data.config.train.calibration == "none" or data.refit:
+        return None
+    part = data.validation
+    label_BR = part.label_rows(np.arange(part.table.num_bags)).numpy()
+    weight_B = corpus_weights(part.table, data.store.na_share("validation"))
+    fitted = calibrated_on(predict_logits(extractor, part), label_BR, weight_B, "validation")
+    return fitted.to(extractor.scorer.bias_R.device)
+
+
+def corpus_weights(table: BagTable, na_share: float) -> np.ndarray:
+    """Return how many pairs of the whole corpus each bag stands for, if only a fraction of the NA pairs was kept."""
+    return np.where(table.is_positive_B, 1.0, 1.0 / na_share)

@@ -18,7 +18,6 @@ from sayso.model.extractor import Extractor, refuse_too_large
 from sayso.model.pretrained import encoder_fingerprint
 from sayso.seeding import drawn_seed, sub_seed
 from sayso.store.store import Store
-from sayso.train.calibrate import calibration_of
 from sayso.train.config import RunConfig, load_config
 from sayso.train.data import RunData
 from sayso.train.device import (
@@ -35,9 +34,18 @@ from sayso.train.epoch import ProcessShard
 from sayso.train.folder import CONFIG, MODEL, RunFolder, description_of, model_of, read_metrics
 from sayso.train.gpu.captured import CapturedEpochs, why_not_captured
 from sayso.train.gpu.graphed import GraphedEpochs, why_not_graphed
-from sayso.train.loop import EpochResult, OnStep, Validation, diverged, refuse_growth, train_epoch, validate
+from sayso.train.loop import (
+    EpochResult,
+    OnStep,
+    Validation,
+    calibration_of,
+    diverged,
+    make_optimizer,
+    refuse_growth,
+    train_epoch,
+    validate,
+)
 from sayso.train.objective import Objective
-from sayso.train.optimizer import make_optimizer
 from sayso.train.state import RunStatus, load_parameters, load_state, mark_finished, parameters_of, save_state
 from sayso.train.warning import warnings_about
 

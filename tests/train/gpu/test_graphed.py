@@ -10,9 +10,8 @@ from sayso.model.extractor import Extractor
 from sayso.train.config import RunConfig
 from sayso.train.epoch import ProcessShard
 from sayso.train.gpu.graphed import GraphedEpochs, why_not_graphed
-from sayso.train.loop import train_epoch
+from sayso.train.loop import make_optimizer, train_epoch
 from sayso.train.objective import Objective
-from sayso.train.optimizer import make_optimizer
 from toy_encoder import edit_config, write_encoder
 from train.toy_run import run_data, toy_config
 

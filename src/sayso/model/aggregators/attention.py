@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sayso.features.batch import BagIndex
-from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence, Pull
-from sayso.model.aggregators.context import BagContext, num_sentences
+from sayso.model.aggregators.base import Aggregator, AggregatorConfig, BagContext, Influence, Pull, num_sentences
 from sayso.model.layers import uniform_parameter
 from sayso.model.ragged import bag_softmax, bag_sum
 from sayso.model.relation import RelationScorer

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from sayso.config import Range, check_ranges
 from sayso.features.batch import BagIndex
-from sayso.model.aggregators.base import Aggregator, AggregatorConfig, Influence, Pull
-from sayso.model.aggregators.context import BagContext, num_sentences
+from sayso.model.aggregators.base import Aggregator, AggregatorConfig, BagContext, Influence, Pull, num_sentences
 from sayso.model.ragged import bag_sum
 from sayso.model.relation import RelationScorer, Slope
 

@@ -27,9 +27,8 @@ from sayso.train.config import RunConfig
 from sayso.train.data import RunData
 from sayso.train.epoch import EpochPlan, ProcessShard, num_steps
 from sayso.train.gpu.subword_corpus import PaddedRow, StepReads, StepSize, SubwordCorpus, size_of
-from sayso.train.loop import EpochResult, LossTally, OnStep, StepProgress
+from sayso.train.loop import EpochResult, LossTally, OnStep, StepProgress, make_adam, set_rates
 from sayso.train.objective import Objective
-from sayso.train.optimizer import make_adam, set_rates
 
 _NUM_SIZES = 8
 """Steps are padded to multiples of this fraction of the largest."""

@@ -106,9 +106,9 @@ class StepSize(NamedTuple):
     pairs: int = 0
     labels: int = 0
 
-    def holds(self, other: "StepSize") -> bool:
-        """Return whether all sizes of the other fit."""
-        return all(mine >= theirs for mine, theirs in zip(self, other, strict=True))
+    def holds(self, step: "StepSize") -> bool:
+        """Return whether a step of these sizes fits into this capacity."""
+        return all(mine >= theirs for mine, theirs in zip(self, step, strict=True))
 
     def enlarged(self, other: "StepSize", slack: float) -> "StepSize":
         """Return this capacity, with those sizes that are too small enlarged to the other's and some slack."""
