@@ -20,6 +20,7 @@ from sayso.documents.corpus import (
     types_of,
 )
 from sayso.documents.document import Document, LeftOut
+from sayso.documents.entity_graph import is_new_entity
 from sayso.documents.markup import without_markup
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.errors import BadInputError, UserError
@@ -115,6 +116,47 @@ def test_a_link_that_reviewers_found_wrong_is_not_made_again(world: World) -> No
     assert not any("bo" in pair for text, *pair in found if text.startswith("In Oslo"))
     with pytest.raises(UserError, match="has changed since this corpus was built"):
         world.build(TEXTS, mode="append", na_share=1.0)
+
+
+def test_entities_that_the_knowledge_base_does_not_have_are_new_and_no_examples_of_na(world: World) -> None:
+    spacy = pytest.importorskip("spacy", reason="the extra spacy is not installed")
+    recogniser = spacy.blank("en")
+    labels = {"Cy Marsh": "PERSON", "Zorgville": "GPE", "Hans Holt": "PERSON"}
+    rows = [{"label": label, "pattern": name} for name, label in labels.items()]
+    recogniser.add_pipe("entity_ruler").add_patterns(rows)
+    recogniser.to_disk(world.folder / "model")
+    texts = TEXTS | {
+        "four": "Cy Marsh was born in Zorgville, not in Rome.",
+        "five": "Cy Marsh met Ana Diaz. Hans Holt left Oslo.",
+        "six": "Zorgville is not Rome.",
+    }
+    settings = {"finder": "spacy", "spacy_model": str(world.folder / "model"), "new_entities": True, "na_share": 1.0}
+    manifest = world.build(texts, **settings)
+    out = world.folder / "out"
+    rest = {s.pair: s for s in sentences(out / "rest")}
+    cy, zorg, hans = "new:person/Cy Marsh", "new:place/Zorgville", "new:person/Hans Holt"
+    assert rest[cy, zorg].head.name == "Cy Marsh"
+    assert {(cy, "ana"), (zorg, "rome"), ("rome", cy), (hans, "oslo")} <= rest.keys()
+    assert not any(is_new_entity(each) for s in sentences(out / "train") for each in s.pair)
+    assert all(any(map(is_new_entity, pair)) for pair in rest)
+    assert manifest["new_entities"]["entities"] == 3
+    assert manifest["new_entities"]["most_frequent"] == {"Cy Marsh": 2, "Zorgville": 2, "Hans Holt": 1}
+    assert manifest["counts"]["new entities"] == 5
+    assert read_entity_types(out / "types.json")[zorg] == ("/city",)
+    world.build({key: texts[key] for key in texts if key != "six"}, "later", **settings)
+    world.build(texts, "later", "append", **settings)
+    assert world.lines("later") == world.lines()
+    assert (world.folder / "later" / "new_entities.tsv").read_text() == (out / "new_entities.tsv").read_text()
+
+
+def test_ids_that_mark_new_entities_are_not_taken_from_the_tables(world: World) -> None:
+    path = world.folder / "kb.tsv"
+    path.write_text(path.read_text() + "new:person/Cy\t/born\trome\n")
+    assert world.build(TEXTS)["knowledge"]["odd"]["with an id that begins with 'new:', left out"] == 1
+    path = world.folder / "names.tsv"
+    path.write_text(path.read_text() + "new:x\tCy\n")
+    with pytest.raises(BadInputError, match=r"names.tsv:5: entity id 'new:x' begins with 'new:'"):
+        world.build(TEXTS, "other")
 
 
 def test_the_tables_beside_the_sentences_are_those_of_every_other_command(world: World) -> None:

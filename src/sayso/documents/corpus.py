@@ -13,6 +13,7 @@ from sayso.documents.document import Document
 from sayso.documents.knowledge import Aligner, Exceptions, Names
 from sayso.documents.link import Linker
 from sayso.documents.mention import DocumentReader, Find
+from sayso.documents.new_entity import NEW, NEW_ENTITIES, new_entity_lines
 from sayso.documents.type_guess import context_lines
 from sayso.errors import UserError, option
 from sayso.io.atomic import atomic_file
@@ -22,8 +23,8 @@ from sayso.readers.jsonl import write_pairs
 
 TRAIN, REST, CONTEXTS, DOUBTFUL, RECORDS = "train", "rest", "contexts", "doubtful", "shards"
 """Folders of a corpus: training lines, other pairs' lines, words around mentions, doubtful links, shard records."""
-_FOLDERS = (TRAIN, REST, CONTEXTS, DOUBTFUL, RECORDS)
-_ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv", DOUBTFUL: ".tsv"}
+_FOLDERS = (TRAIN, REST, CONTEXTS, DOUBTFUL, NEW, RECORDS)
+_ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv", DOUBTFUL: ".tsv", NEW: ".tsv"}
 RELATIONS, FACTS, TYPES, GUESSED = "relations.jsonl", "kb.tsv", "types.json", "guessed_types.tsv"
 
 BuildMode = Literal["new", "append", "overwrite"]
@@ -42,6 +43,7 @@ COUNTS = (
     "ambiguous names",
     "ambiguous names resolved",
     "doubtful links",
+    "new entities",
     "pairs too many for their sentence",
     "lines with a relation",
     "lines NA for training",
@@ -120,6 +122,8 @@ class ShardBuilder:
                 if self.with_contexts:
                     lines[CONTEXTS] += context_lines(sentence)
         lines[DOUBTFUL] = [link.line for link in reader.doubtful]
+        lines[NEW] = new_entity_lines(reader.new_entities)
+        reader.counts["new entities"] = reader.new_entities.total()
         reader.counts["doubtful links"] = len(reader.doubtful)
         for folder, written in lines.items():
             write_shard(self.folder / folder / f"{shard.number:06d}{_ENDINGS[folder]}", written)
@@ -247,7 +251,7 @@ def num_rest_lines(lines: Path) -> int:
 
 
 def _output_folder(path: Path) -> OutputFolder:
-    contents = (*_FOLDERS, RELATIONS, FACTS, TYPES, GUESSED)
+    contents = (*_FOLDERS, RELATIONS, FACTS, TYPES, GUESSED, NEW_ENTITIES)
     done = f"{RECORDS}/*.json"
     return OutputFolder(path=path, made_by="sayso build", resume_option=_APPEND, done=done, contents=contents)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sayso.documents.document import Document
+from sayso.documents.entity_graph import is_new_entity, name_of_new
 from sayso.documents.gazetteer import NameMatch, longest_first
 from sayso.documents.knowledge import Exceptions
 from sayso.documents.link import Link, Linker
@@ -68,6 +69,7 @@ class DocumentReader:
         self.ambiguous: Counter[str] = Counter()
         self.doubtful: list[DoubtfulLink] = []
         self.too_long: Counter[str] = Counter()
+        self.new_entities: Counter[str] = Counter()
 
     def sentences(self, document: Document) -> Iterator[MentioningSentence]:
         """Yield the sentences that mention at least two entities."""
@@ -147,10 +149,11 @@ class DocumentReader:
         mentioned = []
         for entity_id, found in inside.items():
             first = text[slice(*found[0])]
-            name = self._names.get(entity_id, (first,))[0]
+            name = name_of_new(entity_id) or self._names.get(entity_id, (first,))[0]
             places = tuple(plain.original(start, stop) for start, stop in entities[entity_id])
             mentioned.append(MentionedEntity(Mention(entity_id, name, tuple(spans_of(found, starts))), places))
         self.counts["sentences with pairs"] += 1
+        self.new_entities.update(each for each in entities if is_new_entity(each))
         source = Source(document_id, *plain.original(begin, end), *spelling(text, tokens, starts))
         yield MentioningSentence(tuple(tokens), tuple(mentioned), source)
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
 from sayso.documents.gazetteer import NameCase
+from sayso.errors import UserError, option
 
 AmbiguityPolicy = Literal["skip", "context"]
 DoubtPolicy = Literal["drop", "keep"]
@@ -37,6 +38,10 @@ class BuildSettings:
         "names"
     )
     spacy_model: Annotated[str, Option("spaCy model whose named entities take precedence.")] = ""
+    new_entities: Annotated[
+        bool,
+        Option("Make entities of the people, places and organizations that the spaCy model finds and no name has."),
+    ] = False
     guess_types: Annotated[bool, Option("Guess the types of entities without one.")] = True
     max_pairs: Annotated[int, Range(1, 1_000_000), Option("Maximum pairs per sentence.")] = 30
     max_tokens: Annotated[int, Range(5, 1_000_000), Option("Longer sentences are left out.")] = 300
@@ -48,6 +53,12 @@ class BuildSettings:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        if self.spacy_model and self.finder != "spacy":
+            raise UserError(f"{option('spacy_model')} requires {option('finder', '--finder spacy')}")
+        if self.new_entities and not self.spacy_model:
+            raise UserError(
+                f"{option('new_entities')} requires {option('spacy_model')}, a model that finds named entities"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

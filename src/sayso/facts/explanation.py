@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import add
 from typing import Any, NamedTuple, TextIO
 
+from sayso.documents.entity_graph import is_new_entity
 from sayso.facts.fact import Fact
 from sayso.facts.html import explanation_page, with_brackets
 from sayso.records import (
@@ -132,7 +133,8 @@ class Explanation(Fact):
         return self.to_html()
 
     def _lines(self) -> Iterator[str]:
-        yield f"{self.head_name} ({self.head_type})  →  {self.tail_name} ({self.tail_type})"
+        head, tail = (", new entity" if is_new_entity(each) else "" for each in (self.head_id, self.tail_id))
+        yield f"{self.head_name} ({self.head_type}{head})  →  {self.tail_name} ({self.tail_type}{tail})"
         known = {True: "the knowledge base has it", False: "the knowledge base does not have it", None: ""}
         yield f"{self.relation}   probability {self.probability:.3f}   {known[self.is_label]}".rstrip()
         yield self.support_text

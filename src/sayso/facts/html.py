@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sayso.documents.entity_graph import is_new_entity
 from sayso.errors import UserError
 from sayso.facts.quote import Quote
 from sayso.records import Source, as_written
@@ -211,7 +212,11 @@ def make_environment(*folders: Path) -> "Environment":
     except ImportError:
         raise UserError(_NEEDS_JINJA) from None
     loader = FileSystemLoader(folders)
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.tests["new_entity"] = is_new_entity
+    return environment
 
 
 @cache
