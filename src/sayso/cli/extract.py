@@ -250,7 +250,7 @@ def _print_notes(found: "Extraction") -> None:
 def _print(found: "Extraction") -> None:
     columns, rows = ["head", "relation", "tail", "probability", "status", "first evidence"], []
     for fact in islice(found, _NUM_SHOWN):
-        sentence = fact.quotes[0].sentence
+        sentence = fact.quotes[0].edited(fact.head_name, fact.tail_name)
         quote = sentence if len(sentence) <= _WIDTH else f"{sentence[: _WIDTH - 1]}…"
         head, tail = fact.marked_names
         rows.append([head, fact.relation, tail, f"{fact.probability:.3f}", fact.status or "–", quote])

@@ -84,8 +84,8 @@ class BuildTables:
             self.names, EntityGraph(self.knowledge.facts, self.types), settings.ambiguous, settings.doubtful
         )
         aligner = Aligner(self.knowledge.facts, settings.na_share, settings.seed, settings.max_pairs)
-        names, num_tokens = self.names, settings.max_tokens
-        return ShardBuilder(folder, find, linker, aligner, names, num_tokens, self.with_guesses, self.exceptions)
+        tables = self.names, settings.max_tokens, self.with_guesses, self.exceptions
+        return ShardBuilder(folder, find, linker, aligner, *tables, settings.reading)
 
 
 def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:

@@ -14,6 +14,7 @@ from sayso.documents.knowledge import Aligner, Exceptions, Names
 from sayso.documents.link import Linker
 from sayso.documents.mention import DocumentReader, Find
 from sayso.documents.new_entity import NEW, NEW_ENTITIES, new_entity_lines
+from sayso.documents.settings import FULL_NAMES, ReadingOptions
 from sayso.documents.type_guess import context_lines
 from sayso.errors import UserError, option
 from sayso.io.atomic import atomic_file
@@ -39,6 +40,8 @@ COUNTS = (
     "sentences with pairs",
     "sentences too long",
     "names",
+    "short names",
+    "pronouns",
     "links ruled out",
     "ambiguous names",
     "ambiguous names resolved",
@@ -104,10 +107,11 @@ class ShardBuilder:
     max_tokens: int
     with_contexts: bool
     exceptions: Exceptions | None = None
+    options: ReadingOptions = FULL_NAMES
 
     def __call__(self, shard: DocumentShard) -> BuiltShard:
         """Write the shard's files, its record last, and return the record."""
-        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens, self.exceptions)
+        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens, self.exceptions, self.options)
         lines: dict[str, list[str]] = {TRAIN: [], REST: [], CONTEXTS: []}
         for document in shard.documents:
             for sentence in reader.sentences(document):

@@ -11,6 +11,8 @@ from sayso.documents.gazetteer import NameMatch, longest_first
 from sayso.documents.knowledge import Exceptions
 from sayso.documents.link import Link, Linker
 from sayso.documents.markup import PlainText, without_markup
+from sayso.documents.reference import Pronouns, ResolvedSentence, SentenceLinks, short_names
+from sayso.documents.settings import FULL_NAMES, ReadingOptions
 from sayso.documents.split import blocks, split, stripped
 from sayso.readers.base import CharSpan
 from sayso.records import Mention, Source, Span
@@ -62,7 +64,9 @@ class DocumentReader:
         names: Mapping[str, Sequence[str]],
         max_tokens: int,
         exceptions: Exceptions | None = None,
+        options: ReadingOptions = FULL_NAMES,
     ) -> None:
+        self._options = options
         self._find, self._linker, self._names, self._max_tokens = find, linker, names, max_tokens
         self._exceptions = exceptions
         self.counts: Counter[str] = Counter()
@@ -78,10 +82,37 @@ class DocumentReader:
         self.counts["documents with HTML"] += plain.start_C is not None
         self.counts["documents not in UTF-8"] += document.is_not_utf8
         self.counts["documents with NUL characters"] += document.has_nul
-        for (start, stop), inside in _with_sentences(plain.text, self._links(document, plain)):
+        for (start, stop), inside in self._with_links(document, plain):
             self.counts["sentences"] += 1
             if len(inside) > 1:
                 yield from self._sentence(document.id, plain, (start, stop), inside)
+
+    def _with_links(self, document: Document, plain: PlainText) -> Iterator[SentenceLinks]:
+        """Yield the span of each sentence and the links in it, with those of short names and pronouns if wanted."""
+        links = self._links(document, plain)
+        # Mentions supplied with the document are complete.
+        options, graph = FULL_NAMES if document.mentions is not None else self._options, self._linker.graph
+        if options.short_names:
+            added = [each for each in short_names(plain.text, links, graph) if self._may_link(document.id, plain, each)]
+            self.counts["short names"] += len(added)
+            links = sorted([*links, *added])
+        found = _with_sentences(plain.text, links)
+        if not options.pronouns:
+            return found
+        resolved = Pronouns(plain.text, graph).resolve(found)
+        return self._with_pronouns(document.id, plain, resolved)
+
+    def _with_pronouns(
+        self, document_id: str, plain: PlainText, resolved: Iterable[ResolvedSentence]
+    ) -> Iterator[SentenceLinks]:
+        for span, links, pronouns in resolved:
+            added = [each for each in pronouns if self._may_link(document_id, plain, each)]
+            self.counts["pronouns"] += len(added)
+            yield span, sorted([*links, *added])
+
+    def _may_link(self, document_id: str, plain: PlainText, link: Link) -> bool:
+        place = plain.original(link.start, link.stop)
+        return not self._exceptions or bool(self._exceptions.allowed(document_id, *place, link.candidates))
 
     def _links(self, document: Document, plain: PlainText) -> list[Link]:
         """Return the links in the document: those supplied with it, else those of the names found in its text."""
@@ -169,7 +200,7 @@ def plain_sentences(text: str) -> Iterator[list[str]]:
         yield from (tokenise(plain[begin + start : begin + stop]) for start, stop in split(plain[begin:end]))
 
 
-def _with_sentences(text: str, found: Sequence[Link]) -> Iterator[tuple[CharSpan, list[Link]]]:
+def _with_sentences(text: str, found: Sequence[Link]) -> Iterator[SentenceLinks]:
     """Yield the span of each sentence in the text, and the names in it."""
     number = 0
     for begin, end in blocks(text):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
 from sayso.documents.gazetteer import NameCase
@@ -11,6 +11,16 @@ from sayso.errors import UserError, option
 AmbiguityPolicy = Literal["skip", "context"]
 DoubtPolicy = Literal["drop", "keep"]
 NameFinder = Literal["names", "spacy"]
+
+
+class ReadingOptions(NamedTuple):
+    """Which mentions without the full name to find: bare surnames, and pronouns."""
+
+    short_names: bool = False
+    pronouns: bool = False
+
+
+FULL_NAMES = ReadingOptions()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +52,12 @@ class BuildSettings:
         bool,
         Option("Make entities of the people, places and organizations that the spaCy model finds and no name has."),
     ] = False
+    short_names: Annotated[
+        bool, Option("Link a bare surname to the one person of this surname whom the document has named in full.")
+    ] = False
+    pronouns: Annotated[
+        bool, Option('Link "he", "she", "it" and "the company" within a paragraph, where the antecedent is clear.')
+    ] = False
     guess_types: Annotated[bool, Option("Guess the types of entities without one.")] = True
     max_pairs: Annotated[int, Range(1, 1_000_000), Option("Maximum pairs per sentence.")] = 30
     max_tokens: Annotated[int, Range(5, 1_000_000), Option("Longer sentences are left out.")] = 300
@@ -59,6 +75,11 @@ class BuildSettings:
             raise UserError(
                 f"{option('new_entities')} requires {option('spacy_model')}, a model that finds named entities"
             )
+
+    @property
+    def reading(self) -> ReadingOptions:
+        """Which mentions to find."""
+        return ReadingOptions(self.short_names, self.pronouns)
 
 
 @dataclass(frozen=True, kw_only=True)
