@@ -170,6 +170,23 @@ def test_the_tables_beside_the_sentences_are_those_of_every_other_command(world:
     assert read_manifest(out)["is_finished"]
 
 
+def test_a_fact_in_two_neighbouring_sentences_is_found_with_a_window(world: World) -> None:
+    texts = {"one": "Ana Diaz sings. She was born in Rome. Rome is old. Bo Holt lives in Oslo."}
+    before = world.build(texts, na_share=0.0)
+    assert before["counts"]["lines with a relation"] == 1
+    for pronouns, written, number in (
+        (False, "Ana Diaz sings. She was born in Rome.", 2),
+        (True, "She was born in Rome.", 1),
+    ):
+        manifest = world.build(texts, f"wide {pronouns}", na_share=0.0, window=2, pronouns=pronouns)
+        (found,) = (s for s in sentences(world.folder / f"wide {pronouns}" / "train") if s.pair == ("ana", "rome"))
+        assert (found.written, found.relations) == (written, ("/born", "/lived"))
+        assert manifest["counts"]["neighbouring sentences with pairs"] == number
+        rest = {s.pair: s.written for s in sentences(world.folder / f"wide {pronouns}" / "rest")}
+        assert rest["rome", "bo"] == "Rome is old. Bo Holt lives in Oslo."
+        assert ("ana", "bo") not in rest
+
+
 def test_offsets_lead_to_sentence_and_mentions_in_the_document(world: World) -> None:
     world.build(TEXTS, na_share=1.0)
     for line in world.lines()["train"].splitlines():

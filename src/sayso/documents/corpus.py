@@ -38,6 +38,7 @@ COUNTS = (
     "documents with NUL characters",
     "sentences",
     "sentences with pairs",
+    "neighbouring sentences with pairs",
     "sentences too long",
     "names",
     "short names",
@@ -116,14 +117,14 @@ class ShardBuilder:
         for document in shard.documents:
             for sentence in reader.sentences(document):
                 entities = {entity.mention.entity_id: entity for entity in sentence.entities}
-                pairs, num_left_out = self.aligner.align(list(entities))
+                pairs, num_left_out = self.aligner.align(list(entities), sentence.first)
                 written = write_pairs(sentence.tokens, sentence.source, entities, [pair[:3] for pair in pairs])
                 reader.counts["pairs too many for their sentence"] += num_left_out
                 for pair, line in zip(pairs, written, strict=True):
                     lines[TRAIN if pair.is_for_training else REST].append(line)
                     kind = "NA for training" if pair.is_for_training else "in rest"
                     reader.counts[f"lines {'with a relation' if pair.relations else kind}"] += 1
-                if self.with_contexts:
+                if self.with_contexts and not sentence.first:
                     lines[CONTEXTS] += context_lines(sentence)
         lines[DOUBTFUL] = [link.line for link in reader.doubtful]
         lines[NEW] = new_entity_lines(reader.new_entities)

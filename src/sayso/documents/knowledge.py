@@ -194,12 +194,14 @@ class Aligner:
         self._facts, self._seed, self._max_pairs = facts, seed, max_pairs
         self._bound = round(na_share * 2**64)
 
-    def align(self, entity_ids: Sequence[str]) -> tuple[list[AlignedPair], int]:
+    def align(self, entity_ids: Sequence[str], first: frozenset[str] = frozenset()) -> tuple[list[AlignedPair], int]:
         """Return the ordered pairs of distinct entities, and the number left out beyond `max_pairs`.
 
+        If `first` are the entities of the first of two sentences, a pair has one of these and one of the others.
         Related pairs are kept first, then those without a new entity, then those with the lowest `pair_number`.
         """
-        pairs = [self._pair(*pair) for pair in permutations(entity_ids, 2)]
+        chosen = permutations(entity_ids, 2)
+        pairs = [self._pair(*pair) for pair in chosen if not first or (pair[0] in first) != (pair[1] in first)]
         if len(pairs) <= self._max_pairs:
             return pairs, 0
         kept = set(sorted(pairs, key=self._rank)[: self._max_pairs])

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sayso.documents.document import Document
+from sayso.documents.doubt import DoubtfulLink
 from sayso.documents.entity_graph import is_new_entity, name_of_new
 from sayso.documents.gazetteer import NameMatch, longest_first
 from sayso.documents.knowledge import Exceptions
 from sayso.documents.link import Link, Linker
 from sayso.documents.markup import PlainText, without_markup
-from sayso.documents.reference import Pronouns, ResolvedSentence, SentenceLinks, short_names
+from sayso.documents.reference import Pronouns, ResolvedSentence, SentenceLinks, ends_paragraph, short_names
 from sayso.documents.settings import FULL_NAMES, ReadingOptions
 from sayso.documents.split import blocks, split, stripped
 from sayso.readers.base import CharSpan
@@ -29,29 +30,16 @@ class MentionedEntity(NamedTuple):
 
 
 class MentioningSentence(NamedTuple):
-    """A sentence that mentions at least two entities; `entities` are in order of first mention."""
+    """A sentence that mentions at least two entities; `entities` are in order of first mention.
+
+    Or two neighbouring sentences as one: then `first` are the entities that only the first one mentions, and the others
+    are those that only the second one mentions.
+    """
 
     tokens: tuple[str, ...]
     entities: tuple[MentionedEntity, ...]
     source: Source
-
-
-class DoubtfulLink(NamedTuple):
-    """A name whose link is doubtful, its place in the document, the entities that have it, and the reason."""
-
-    document_id: str
-    start: int
-    stop: int
-    name: str
-    entity_ids: tuple[str, ...]
-    reason: str
-
-    @property
-    def line(self) -> str:
-        """The link as a line of tab-separated values."""
-        columns = self.name, " ".join(self.entity_ids), self.reason
-        end = "\t".join(columns if self.reason.isprintable() else (" ".join(each.split()) for each in columns))
-        return f"{self.document_id}\t{self.start}\t{self.stop}\t{end}"
+    first: frozenset[str] = frozenset()
 
 
 class DocumentReader:
@@ -82,10 +70,15 @@ class DocumentReader:
         self.counts["documents with HTML"] += plain.start_C is not None
         self.counts["documents not in UTF-8"] += document.is_not_utf8
         self.counts["documents with NUL characters"] += document.has_nul
+        last: SentenceLinks = (0, 0), []
         for (start, stop), inside in self._with_links(document, plain):
             self.counts["sentences"] += 1
             if len(inside) > 1:
                 yield from self._sentence(document.id, plain, (start, stop), inside)
+            if self._options.window > 1:
+                if inside and last[1] and not ends_paragraph(plain.text, last[0][1], start):
+                    yield from self._two_sentences(document.id, plain, last, ((start, stop), inside))
+                last = (start, stop), inside
 
     def _with_links(self, document: Document, plain: PlainText) -> Iterator[SentenceLinks]:
         """Yield the span of each sentence and the links in it, with those of short names and pronouns if wanted."""
@@ -159,8 +152,25 @@ class DocumentReader:
                 self.counts["ambiguous names resolved"] += entity_id is not None
                 self.ambiguous[plain.text[start:stop]] += 1
 
+    def _two_sentences(
+        self, document_id: str, plain: PlainText, one: SentenceLinks, two: SentenceLinks
+    ) -> Iterator[MentioningSentence]:
+        """Yield two neighbouring sentences as one, with the entities that only one of them mentions."""
+        first, second = ({each.entity_id for each in links if each.entity_id} for _, links in (one, two))
+        if not first - second or not second - first:
+            return
+        links = [each for each in (*one[1], *two[1]) if each.entity_id in first ^ second]
+        where = one[0][0], two[0][1]
+        yield from self._sentence(document_id, plain, where, links, frozenset(first - second), one[0][1])
+
     def _sentence(
-        self, document_id: str, plain: PlainText, where: CharSpan, links: Sequence[Link]
+        self,
+        document_id: str,
+        plain: PlainText,
+        where: CharSpan,
+        links: Sequence[Link],
+        first: frozenset[str] = frozenset(),
+        cut: int = 0,
     ) -> Iterator[MentioningSentence]:
         entities: dict[str, list[CharSpan]] = {}
         for start, stop, entity_id, *_ in links:
@@ -172,21 +182,22 @@ class DocumentReader:
         text = plain.text[begin:end]
         inside = {key: [(start - begin, stop - begin) for start, stop in found] for key, found in entities.items()}
         edges = [edge for found in inside.values() for span in found for edge in span]
-        tokens, starts = cut_at(*tokens_with_starts(text), edges)
+        tokens, starts = cut_at(*tokens_with_starts(text, cut - begin), edges)
         if len(tokens) > self._max_tokens:
-            self.counts["sentences too long"] += 1
-            self.too_long[document_id] += 1
+            self.counts["sentences too long"] += not first
+            self.too_long[document_id] += not first
             return
         mentioned = []
         for entity_id, found in inside.items():
-            first = text[slice(*found[0])]
-            name = name_of_new(entity_id) or self._names.get(entity_id, (first,))[0]
+            written = text[slice(*found[0])]
+            name = name_of_new(entity_id) or self._names.get(entity_id, (written,))[0]
             places = tuple(plain.original(start, stop) for start, stop in entities[entity_id])
             mentioned.append(MentionedEntity(Mention(entity_id, name, tuple(spans_of(found, starts))), places))
-        self.counts["sentences with pairs"] += 1
-        self.new_entities.update(each for each in entities if is_new_entity(each))
+        self.counts["neighbouring sentences with pairs" if first else "sentences with pairs"] += 1
+        if not first:
+            self.new_entities.update(each for each in entities if is_new_entity(each))
         source = Source(document_id, *plain.original(begin, end), *spelling(text, tokens, starts))
-        yield MentioningSentence(tuple(tokens), tuple(mentioned), source)
+        yield MentioningSentence(tuple(tokens), tuple(mentioned), source, first)
 
 
 def plain_sentences(text: str) -> Iterator[list[str]]:
@@ -218,13 +229,16 @@ def _with_sentences(text: str, found: Sequence[Link]) -> Iterator[SentenceLinks]
             yield (begin + start, begin + stop), inside
 
 
-def tokens_with_starts(text: str) -> tuple[list[str], list[int]]:
+def tokens_with_starts(text: str, cut: int = 0) -> tuple[list[str], list[int]]:
     """Return the tokens of a sentence and their start offsets; a token is as long as the text it stands for.
 
-    >>> tokens_with_starts("Rome's  mayor.")
-    (['Rome', "'s", 'mayor', '.'], [0, 4, 8, 13])
+    A second sentence may begin after the offset `cut`: only there is a full stop in the middle a token.
+
+    >>> tokens_with_starts("Rome's  mayor."), tokens_with_starts("Ana left. Bo sang.", 9)[0]
+    ((['Rome', "'s", 'mayor', '.'], [0, 4, 8, 13]), ['Ana', 'left', '.', 'Bo', 'sang', '.'])
     """
-    tokens, starts, position = tokenise(text), [], 0
+    parts = (text[:cut], text[cut:]) if cut > 0 else (text,)
+    tokens, starts, position = [token for part in parts for token in tokenise(part)], [], 0
     for token in tokens:
         while text[position].isspace():
             position += 1

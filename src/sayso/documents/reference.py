@@ -75,6 +75,11 @@ _SUBJECT_WITHIN = 30
 """The subject of a sentence begins within this number of characters."""
 
 
+def ends_paragraph(text: str, start: int, stop: int) -> bool:
+    """Return whether there is an empty line between two offsets."""
+    return bool(_PARAGRAPH_END.search(text, start, stop))
+
+
 def short_names(text: str, links: Sequence[Link], graph: EntityGraph) -> list[Link]:
     """Return links of surnames that stand alone, after the document has named exactly one person with this surname.
 
@@ -160,7 +165,7 @@ class Pronouns:
         """Yield the sentences with their links, and the links of their pronouns and nouns."""
         paragraph, last_stop, found = _Paragraph(), 0, list[ResolvedSentence]()
         for (start, stop), links in sentences:
-            if _PARAGRAPH_END.search(self._text, last_stop, start):
+            if ends_paragraph(self._text, last_stop, start):
                 paragraph = _Paragraph()
             last_stop = stop
             added = self._added(paragraph, start, stop, links)

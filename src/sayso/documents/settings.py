@@ -14,10 +14,11 @@ NameFinder = Literal["names", "spacy"]
 
 
 class ReadingOptions(NamedTuple):
-    """Which mentions without the full name to find: bare surnames, and pronouns."""
+    """Which mentions without the full name to find: bare surnames, and pronouns; `window` as in `BuildSettings`."""
 
     short_names: bool = False
     pronouns: bool = False
+    window: int = 1
 
 
 FULL_NAMES = ReadingOptions()
@@ -59,6 +60,11 @@ class BuildSettings:
         bool, Option('Link "he", "she", "it" and "the company" within a paragraph, where the antecedent is clear.')
     ] = False
     guess_types: Annotated[bool, Option("Guess the types of entities without one.")] = True
+    window: Annotated[
+        int,
+        Range(1, 2),
+        Option("2: also pair entities in two neighbouring sentences of a paragraph; both are evidence."),
+    ] = 1
     max_pairs: Annotated[int, Range(1, 1_000_000), Option("Maximum pairs per sentence.")] = 30
     max_tokens: Annotated[int, Range(5, 1_000_000), Option("Longer sentences are left out.")] = 300
     max_document_mb: Annotated[int, Range(1, 100_000), Option("Larger documents are left out.")] = 32
@@ -78,8 +84,8 @@ class BuildSettings:
 
     @property
     def reading(self) -> ReadingOptions:
-        """Which mentions to find."""
-        return ReadingOptions(self.short_names, self.pronouns)
+        """Which mentions and pairs to find."""
+        return ReadingOptions(self.short_names, self.pronouns, self.window)
 
 
 @dataclass(frozen=True, kw_only=True)
