@@ -6,8 +6,9 @@ from sayso.documents.document import Document
 from sayso.documents.entity_graph import EntityGraph
 from sayso.documents.gazetteer import Gazetteer
 from sayso.documents.knowledge import Exceptions
-from sayso.documents.link import Linker
+from sayso.documents.link import Link, Linker
 from sayso.documents.mention import DocumentReader, MentioningSentence
+from sayso.documents.reference import short_names
 from sayso.documents.settings import ReadingOptions
 
 NAMES = {
@@ -110,6 +111,11 @@ def test_a_pronoun_has_an_antecedent_where_it_is_clear(text: str, expected: list
 def test_the_next_sentence_about_the_same_person_is_resolved_too() -> None:
     text = "Ana Diaz sings. She left Rome. She loves Oslo."
     assert mentions(text) == [[("Rome", "rome"), ("She", "ana")], [("Oslo", "oslo"), ("She", "ana")]]
+
+
+def test_the_surname_of_a_new_person_is_linked_without_types() -> None:
+    cy = Link(0, 8, "new:person/Cy Marsh", ("new:person/Cy Marsh",))
+    assert short_names("Cy Marsh sings. Marsh left.", [cy], EntityGraph({}, {})) == [cy._replace(start=16, stop=21)]
 
 
 def test_they_are_off_by_default_counted_and_obey_exceptions() -> None:

@@ -25,7 +25,8 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.[ -]?)+")
 _LEADING = re.compile(r"[\W_]*(?:[Tt]he\s+)?")
 _TRAILING = re.compile(r"(?:s?['’]|[^\w.)]|_)*")  # of the reversed text
 _FIRST_WORD = re.compile(r"([^\W\d_]+\.?)\s+")
-_NO_NAMES = ENGLISH["titles"] | ENGLISH["demonyms"] | ENGLISH["followers"] | ENGLISH["suffixes"]
+_ERAS = frozenset(("ad", "bc", "bce", "ce"))
+_NO_NAMES = _ERAS | ENGLISH["titles"] | ENGLISH["demonyms"] | ENGLISH["followers"] | ENGLISH["suffixes"]
 
 
 class SpacyFinder:
@@ -37,6 +38,7 @@ class SpacyFinder:
     def __init__(self, gazetteer: Gazetteer, names: Names, model: str = "", new_entities: bool = False) -> None:
         """`model`: name or folder of a model; without one, an empty English pipeline is used."""
         self._gazetteer, self._with_new = gazetteer, new_entities
+        self._arguments = gazetteer, names, model, new_entities
         self._nlp = _pipeline(model)
         # Runs after the model's entity recogniser, which knows that the Oslo in "Oslo Times" is not a city.
         attribute = "ORTH" if gazetteer.case == "exact" else "LOWER"
@@ -44,6 +46,10 @@ class SpacyFinder:
         patterns = {name for found in names.values() for name in found if gazetteer.entity_ids_of(name)}
         ruler.add_patterns([{"label": _RULED, "pattern": name} for name in sorted(patterns)])
         self._known = {_folded(name) for found in names.values() for name in found} if new_entities else set()
+
+    def __reduce__(self) -> tuple[type["SpacyFinder"], tuple[Gazetteer, Names, str, bool]]:
+        """Make the pipeline again in another process; it cannot always be copied."""
+        return SpacyFinder, self._arguments
 
     def find(self, text: str) -> list[NameMatch]:
         """Return the names of entities that spaCy finds, in order."""
@@ -69,17 +75,23 @@ class SpacyFinder:
         is_name = name.isprintable() and not name.islower() and not stop_reason(name) and len(words) <= _MOST_WORDS
         if not kind or not is_name or _folded(name) in self._known:
             return False
-        # A first name or a surname alone says too little.
-        return len(words) > (kind == "person") and not all(word.lower().rstrip(".") in _NO_NAMES for word in words)
+        # A first name or a surname alone says too little, and models take many words for organizations.
+        return len(words) > (kind != "place") and not all(word.lower().rstrip(".") in _NO_NAMES for word in words)
 
 
 def _trimmed(text: str, kind: str) -> CharSpan:
     """Return the span of a name without the article, titles of a person, possessive and punctuation around it.
 
-    >>> _trimmed("Prof. Ana Diaz's", "person"), _trimmed("the Rome Times.", "organization")
-    ((6, 14), (4, 14))
+    >>> _trimmed("Prof. Ana Diaz's", "person"), _trimmed("the Acme Corp.,", "organization"), _trimmed("U.S.", "place")
+    ((6, 14), (4, 13), (0, 4))
     """
-    start, stop = _LEADING.match(text).end(), len(text) - len(_TRAILING.match(text[::-1])[0])  # type: ignore[union-attr, index]
+    start, stop = 0, len(text)
+    if found := _LEADING.match(text):
+        start = found.end()
+    if found := _TRAILING.match(text[::-1]):
+        stop -= found.end()
+    if text[:stop].endswith(".") and "." not in text[start : stop - 1].rpartition(" ")[2]:
+        stop -= 1  # Corp. is Corp
     while kind == "person" and (title := _FIRST_WORD.match(text, start)) and _is_title(title[1]):
         start = title.end()
     return min(start, stop), stop
