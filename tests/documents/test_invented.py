@@ -68,3 +68,31 @@ def test_guessed_types_are_mostly_right(world: tuple[Path, dict[str, Any]]) -> N
     right = [types[entity_id][0] == guess for entity_id, guess, _ in guesses if types[entity_id]]
     assert len(right) > 10
     assert sum(right) / len(right) > 0.8
+
+
+@pytest.mark.slow(5)
+def test_pronouns_mean_whom_the_article_means(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    settings = raw_settings("toy", train_sentences=6_000, test_sentences=1_200, documents=60, pronoun_share=0.8)
+    invent_raw(raw, settings)
+    tables = {"kb": raw / "kb.tsv", "names": raw / "names.tsv", "types": raw / "types.json"}
+    inputs = BuildInputs(documents=raw / "documents.jsonl", **tables)
+    build(inputs, BuildSettings(pronouns=True), tmp_path / "corpus", lambda *_: None)
+    meant, found = dict[tuple[str, int], str](), dict[tuple[str, int], str]()
+    for line in (raw / "truth_sentences.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        if record.get("pronoun"):
+            meant[record["document"], record["start"]] = record["head"]
+    texts = {each["id"]: each["text"] for each in map(json.loads, (raw / "documents.jsonl").read_text().splitlines())}
+    for path in (tmp_path / "corpus").glob("[tr]*/0*"):
+        for line in path.read_text().splitlines():
+            record = json.loads(line)
+            for side in ("head", "tail"):
+                for start, stop in record[side]["places"]:
+                    document = record["document"]["id"]
+                    if texts[document][start:stop].lower() in ("he", "she", "it"):
+                        found[document, start] = record[side]["id"]
+    num_right = sum(meant.get(place) == entity_id for place, entity_id in found.items())
+    page = (Path(__file__).parents[2] / "docs" / "build.md").read_text("utf-8")
+    assert num_right / len(found) > 0.95
+    assert f"right in {num_right} of {len(found)} (of {len(meant)} pronouns)" in " ".join(page.split())

@@ -7,6 +7,7 @@ from sayso.documents.gazetteer import Gazetteer
 from sayso.documents.link import Linker
 from sayso.documents.markup import without_markup
 from sayso.documents.mention import DocumentReader, MentioningSentence, cut_at, spans_of, spelling, tokens_with_starts
+from sayso.documents.settings import ReadingOptions
 from sayso.facts.quote import quote_of
 from sayso.records import Sentence, Source, Span, as_written
 from sayso.tokens import tokenise
@@ -14,8 +15,9 @@ from sayso.tokens import tokenise
 NAMES = {"ana": ("Ana Diaz", "Ana"), "rome": ("Rome",), "oslo": ("Oslo",), "x": ("Holt",), "y": ("Holt",)}
 
 
-def reader(max_tokens: int = 50) -> DocumentReader:
-    return DocumentReader(Gazetteer(NAMES).find, Linker(NAMES), NAMES, max_tokens)
+def reader(max_tokens: int = 50, window: int = 1) -> DocumentReader:
+    options = ReadingOptions(window=window)
+    return DocumentReader(Gazetteer(NAMES).find, Linker(NAMES), NAMES, max_tokens, options=options)
 
 
 def read(text: str, *mentions: GivenMention) -> list[MentioningSentence]:
@@ -51,6 +53,47 @@ def test_the_rest_of_a_name_that_nobody_knows_is_not_resolved() -> None:
     text = "Bo Holt sings. Cy Holt left Rome. Holt loves Oslo."
     (sentence,) = one.sentences(Document("d", text))
     assert [entity.mention.entity_id for entity in sentence.entities] == ["x", "oslo"]
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("Ana sings. Rome is old.", [("Ana sings. Rome is old.", {"ana"}, {"rome"})]),
+        ("Ana sings. It rained. Rome is old.", []),
+        ("Ana sings.\n\nRome is old.", []),
+        ("Ana left Rome. Rome is old.", []),  # Rome alone is new in neither
+        ("Ana left Rome. Ana loves Oslo.", [("Ana left Rome. Ana loves Oslo.", {"rome"}, {"oslo"})]),
+        (
+            "Ana sings. Rome is old. Oslo is big.",
+            [
+                ("Ana sings. Rome is old.", {"ana"}, {"rome"}),
+                ("Rome is old. Oslo is big.", {"rome"}, {"oslo"}),
+            ],
+        ),
+    ],
+)
+def test_two_neighbouring_sentences_of_a_paragraph_pair_what_only_one_of_them_names(
+    text: str, pairs: list[tuple[str, set[str], set[str]]]
+) -> None:
+    one = reader(window=2)
+    found = [each for each in one.sentences(Document("d", text)) if each.first]
+    ids = [{entity.mention.entity_id for entity in each.entities} for each in found]
+    assert [
+        (text[each.source.start : each.source.stop], set(each.first), every - each.first)
+        for each, every in zip(found, ids, strict=True)
+    ] == pairs
+    assert one.counts["neighbouring sentences with pairs"] == len(pairs)
+    for each in found:
+        for entity in each.entities:
+            assert [" ".join(each.tokens[a:b]) for a, b in entity.mention.spans] == [
+                text[a:b] for a, b in entity.places
+            ]
+    without = list(reader(window=1).sentences(Document("d", text)))
+    assert [each for each in reader(window=2).sentences(Document("d", text)) if not each.first] == without
+
+
+def test_two_sentences_that_are_too_long_together_are_left_out() -> None:
+    assert list(reader(8, window=2).sentences(Document("d", "Ana sings and sings. Rome is old."))) == []
 
 
 def test_places_count_characters_of_the_document_with_its_markup() -> None:

@@ -34,6 +34,12 @@ def test_parquet_holds_the_same(files: dict[str, Path]) -> None:
     assert [ExtractedFact.from_json(json.dumps(row)) for row in rows] == FACTS
 
 
+def test_parquet_says_which_entities_are_new(tmp_path: Path) -> None:
+    facts = [make_extracted(tail_id="new:place/Windhoek"), make_extracted()]
+    FORMS["parquet"].write(tmp_path / "x", facts, ABOUT)
+    assert pq.read_table(tmp_path / "x")["new_entities"].to_pylist() == [["tail"], []]
+
+
 def test_triples_are_read_back_as_a_knowledge_base(files: dict[str, Path]) -> None:
     assert next(read_triples(files["tsv"])) == Triple("Q1030", "P36", "Q3935")
 

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from sayso.facts.export import (
     triple_line,
 )
 from sayso.facts.quote import Quote
+from sayso.facts.web_annotation import web_annotations
 from sayso.readers.tables import SentenceDecision, read_decisions
 from sayso.records import Source
 from toy_facts import PLAIN, TOLD, make_decided, make_decided_quote, make_extracted
@@ -190,6 +192,22 @@ def test_a_line_says_who_decided_what_about_which_fact() -> None:
         "reason": "no\nsentence",
     }
     assert accepted["decision"] == "accepted"
+
+
+def test_an_entity_that_the_knowledge_base_does_not_have_is_marked_in_every_form() -> None:
+    fact, known = make_decided(head_id="new:place/Namibia"), make_decided()
+    assert (fact.new_entities, known.new_entities) == (("head",), ())
+    assert json.loads(fact.to_json())["new_entities"] == ["head"]
+    extracted = make_extracted(head_id="new:place/Namibia", tail_id="new:place/Windhoek")
+    assert extracted.to_dict()["new_entities"] == ["head", "tail"]
+    rows = list(csv.DictReader(io.StringIO(csv_table([fact, known]))))
+    assert {(row["head_id"], row["new_entities"]) for row in rows} == {("new:place/Namibia", "head"), ("Q1030", "")}
+    assert json.loads(decision_lines([fact]))["new_entities"] == ["head"]
+    assert "new_entities" not in json.loads(decision_lines([known]))
+    statement = json.loads(web_annotations([fact]))["first"]["items"][0]["body"][0]
+    assert statement["rdf:subject"]["sayso:isNewEntity"] is True
+    assert "sayso:isNewEntity" not in statement["rdf:object"]
+    assert quick_statements(replace(extracted, relation="P36")) == ""
 
 
 def test_an_empty_reason_is_left_out() -> None:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.errors import BadInputError
+from sayso.facts.html import plain_text, styled_quote
 from sayso.facts.quote import (
     REASONS,
     WRONG_ENTITY,
@@ -35,6 +36,24 @@ def test_a_quote_comes_back_as_it_was_written(quote: Quote) -> None:
     assert quote_from_dict(quote_to_dict(quote)) == quote
     decided = make_decided_quote(quote=quote)
     assert DecidedQuote.from_json(decided.to_json()) == decided
+
+
+def test_an_editor_would_name_the_antecedent_of_a_pronoun_and_the_quote_stays_as_it_is() -> None:
+    sentence = Sentence.from_text("In 1900 he joined the company, then Acme.", "he", "the company")
+    head, tail = Mention("e", "Albert Einstein", sentence.head.spans), Mention("a", "Acme", sentence.tail.spans)
+    quote = quote_of(sentence._replace(head=head, tail=tail), 1, 0.5)
+    assert quote.sentence == sentence.text
+    assert quote.edited(head.name, tail.name) == "In 1900 he [Albert Einstein] joined the company [Acme] , then Acme ."
+    shown = plain_text(styled_quote(quote, head.name, tail.name))
+    assert shown == quote.edited(head.name, tail.name)
+    assert quote.edited("he", "the company") == quote.sentence
+
+
+def test_a_mention_with_the_full_name_needs_no_antecedent() -> None:
+    sentence = Sentence.from_text("Ada Diaz said she left Rome", "Ada Diaz", "Rome")
+    mention = sentence.head._replace(spans=(*sentence.head.spans, Span(3, 4)))
+    quote = quote_of(sentence._replace(head=mention), 1, 0.5)
+    assert quote.edited("Ada Diaz", "Rome") == quote.sentence
 
 
 def test_files_of_earlier_versions_have_neither_spans_nor_probabilities() -> None:

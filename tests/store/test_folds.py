@@ -85,6 +85,13 @@ def test_the_pairs_of_rest_are_unlabelled_pairs_of_the_folds(tmp_path: Path) -> 
     assert set(folds_by_head(store, "rest").values()) == {1, 2, 3}
 
 
+def test_pairs_with_a_new_entity_say_nothing_about_the_precision_of_other_facts(tmp_path: Path) -> None:
+    new = lines_of(range(50, 60), None).replace('"id": "tail', '"id": "new:place/tail')
+    store = made(tmp_path / "a", lines_of(range(30)), lines_of(range(30, 50), None) + new)
+    assert "new:place/tail50" in new
+    assert store.manifest["folds"]["num_rest_pairs"] == 20
+
+
 def test_a_large_rest_is_sampled_by_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sayso.store.folds.num_rest_lines", lambda _: 2_000_000)
     store = made(tmp_path / "a", lines_of(range(30)), lines_of(range(30, 230), None))

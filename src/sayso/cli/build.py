@@ -36,8 +36,6 @@ def build(
     from sayso.documents.build import build as build_corpus
     from sayso.documents.corpus import BuildMode
 
-    if settings.spacy_model and settings.finder != "spacy":
-        raise UserError("--spacy-model requires --finder spacy")
     if append and overwrite:
         raise UserError("use either --append (continue) or --overwrite (start over), not both")
     with resumable(out, "--append"), engine.open() as opened, stages() as show:
@@ -104,6 +102,11 @@ def _about_names(manifest: dict[str, Any]) -> Iterator[str]:
             f"ambiguous names: {counts['ambiguous names']:,} occurrences, {counts['ambiguous names resolved']:,}"
             f" resolved (--ambiguous {manifest['settings']['ambiguous']}); most frequent: {most}"
         )
+    if counts.get("new entities"):
+        new = manifest["new_entities"]
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in new["kinds"].items())
+        most = ", ".join(f"{name} ({number:,})" for name, number in list(new["most_frequent"].items())[:5])
+        yield f"new entities: {new['entities']:,} ({kinds}), listed in new_entities.tsv; in most sentences: {most}"
     if counts.get("doubtful links"):
         most = ", ".join(f"{reason} ({number:,})" for reason, number in list(manifest["doubtful"].items())[:5])
         done = "dropped" if manifest["settings"]["doubtful"] == "drop" else "kept"

@@ -250,10 +250,10 @@ def _print_notes(found: "Extraction") -> None:
 def _print(found: "Extraction") -> None:
     columns, rows = ["head", "relation", "tail", "probability", "status", "first evidence"], []
     for fact in islice(found, _NUM_SHOWN):
-        sentence = fact.quotes[0].sentence
+        sentence = fact.quotes[0].edited(fact.head_name, fact.tail_name)
         quote = sentence if len(sentence) <= _WIDTH else f"{sentence[: _WIDTH - 1]}…"
-        names = [fact.head_name, fact.relation, fact.tail_name]
-        rows.append([*names, f"{fact.probability:.3f}", fact.status or "–", quote])
+        head, tail = fact.marked_names
+        rows.append([head, fact.relation, tail, f"{fact.probability:.3f}", fact.status or "–", quote])
     if sys.stdout.isatty() and shutil.get_terminal_size().columns < _ROOM:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     print_table(f"the first of {found.manifest['num_written']:,} facts", columns, rows, num_text=6)

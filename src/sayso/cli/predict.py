@@ -64,7 +64,8 @@ def predict(
         for fact in facts:
             print_json(fact.to_dict(), indent=None)
     elif out is None:
-        rows = [[f.head_name, f.relation, f.tail_name, f"{f.probability:.3f}", f.num_sentences] for f in facts]
+        marked = ((f, *f.marked_names) for f in facts)
+        rows = [[head, f.relation, tail, f"{f.probability:.3f}", f.num_sentences] for f, head, tail in marked]
         columns = ["head", "relation", "tail", "probability", "sentences"]
         print_table(f"{model.variant}: {len(facts):,} facts", columns, rows, num_text=3)
 

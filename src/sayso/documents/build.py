@@ -40,6 +40,7 @@ from sayso.documents.knowledge import (
     read_names,
 )
 from sayso.documents.link import Linker
+from sayso.documents.new_entity import NewEntities
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.documents.type_guess import Guesses, guess_types
 from sayso.engine import Engine
@@ -78,12 +79,13 @@ class BuildTables:
         if settings.finder == "spacy":
             from sayso.documents.spacy_finder import SpacyFinder
 
-            find = SpacyFinder(self.gazetteer, self.names, settings.spacy_model).find
-        graph = EntityGraph(self.knowledge.facts, self.types)
-        linker = Linker(self.names, graph, settings.ambiguous, settings.doubtful)
+            find = SpacyFinder(self.gazetteer, self.names, settings.spacy_model, settings.new_entities).find
+        linker = Linker(
+            self.names, EntityGraph(self.knowledge.facts, self.types), settings.ambiguous, settings.doubtful
+        )
         aligner = Aligner(self.knowledge.facts, settings.na_share, settings.seed, settings.max_pairs)
-        names, num_tokens = self.names, settings.max_tokens
-        return ShardBuilder(folder, find, linker, aligner, names, num_tokens, self.with_guesses, self.exceptions)
+        tables = self.names, settings.max_tokens, self.with_guesses, self.exceptions
+        return ShardBuilder(folder, find, linker, aligner, *tables, settings.reading)
 
 
 def read_tables(inputs: BuildInputs, settings: BuildSettings) -> BuildTables:
@@ -195,9 +197,9 @@ def build(
         records += _build_shards(inputs.documents, settings, build_shard, records, tally, engine, on_progress)
         tally.refuse_too_many_left_out(inputs.documents, max_bad_share)
         on_progress("guessing types", 0, 0)
-        guesses = _guess_types(out, tables)
+        guesses = _guess_types(out, tables, new := NewEntities(out))
         manifest = {"is_finished": True, **identity, **_report(tables, records, tally, guesses)}
-        folder.write(manifest)
+        folder.write(manifest := manifest | {"new_entities": new.report()})
     return manifest
 
 
@@ -239,13 +241,14 @@ def _write_knowledge(out: Path, tables: BuildTables) -> None:
             file.writelines(f"{head_id}\t{relation}\t{tail_id}\n" for relation in relations)
 
 
-def _guess_types(out: Path, tables: BuildTables) -> Guesses:
+def _guess_types(out: Path, tables: BuildTables, new: NewEntities) -> Guesses:
     """Write the types, given and guessed, and return the guesses."""
     guesses = Guesses({})
     if tables.with_guesses:
         guesses = guess_types(partial(_context_lines, out), tables.names, tables.types, tables.settings.seed)
     types = {entity_id: list(given) for entity_id, given in tables.types.items()}
-    types |= {entity_id: [guess.type] for entity_id, guess in guesses.types.items()}
+    types |= {entity_id: [guess.type] for entity_id, guess in guesses.types.items()} | new.types(types, guesses.types)
+    new.write(types)
     write_text(out / TYPES, json.dumps(types, indent=0, ensure_ascii=False) + "\n")
     with atomic_file(out / GUESSED) as file:
         for entity_id, guess in guesses.types.items():
@@ -264,9 +267,7 @@ def _report(
 ) -> dict[str, Any]:
     # In the order of the shards, so that the list of ambiguous names does not depend on which was built first.
     records = sorted(records, key=lambda record: record.number)
-    ambiguous: Counter[str] = Counter()
-    doubtful: Counter[str] = Counter()
-    too_long: Counter[str] = Counter()
+    ambiguous, doubtful, too_long = Counter[str](), Counter[str](), Counter[str]()
     for record in records:
         ambiguous.update(record.ambiguous)
         doubtful.update(record.doubtful)

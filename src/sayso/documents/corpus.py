@@ -13,6 +13,8 @@ from sayso.documents.document import Document
 from sayso.documents.knowledge import Aligner, Exceptions, Names
 from sayso.documents.link import Linker
 from sayso.documents.mention import DocumentReader, Find
+from sayso.documents.new_entity import NEW, NEW_ENTITIES, new_entity_lines
+from sayso.documents.settings import FULL_NAMES, ReadingOptions
 from sayso.documents.type_guess import context_lines
 from sayso.errors import UserError, option
 from sayso.io.atomic import atomic_file
@@ -22,8 +24,8 @@ from sayso.readers.jsonl import write_pairs
 
 TRAIN, REST, CONTEXTS, DOUBTFUL, RECORDS = "train", "rest", "contexts", "doubtful", "shards"
 """Folders of a corpus: training lines, other pairs' lines, words around mentions, doubtful links, shard records."""
-_FOLDERS = (TRAIN, REST, CONTEXTS, DOUBTFUL, RECORDS)
-_ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv", DOUBTFUL: ".tsv"}
+_FOLDERS = (TRAIN, REST, CONTEXTS, DOUBTFUL, NEW, RECORDS)
+_ENDINGS = {TRAIN: ".jsonl", REST: ".jsonl", CONTEXTS: ".tsv", DOUBTFUL: ".tsv", NEW: ".tsv"}
 RELATIONS, FACTS, TYPES, GUESSED = "relations.jsonl", "kb.tsv", "types.json", "guessed_types.tsv"
 
 BuildMode = Literal["new", "append", "overwrite"]
@@ -36,12 +38,16 @@ COUNTS = (
     "documents with NUL characters",
     "sentences",
     "sentences with pairs",
+    "neighbouring sentences with pairs",
     "sentences too long",
     "names",
+    "short names",
+    "pronouns",
     "links ruled out",
     "ambiguous names",
     "ambiguous names resolved",
     "doubtful links",
+    "new entities",
     "pairs above --max-pairs",
     "lines with a relation",
     "NA lines for training",
@@ -107,24 +113,27 @@ class ShardBuilder:
     max_tokens: int
     with_contexts: bool
     exceptions: Exceptions | None = None
+    options: ReadingOptions = FULL_NAMES
 
     def __call__(self, shard: DocumentShard) -> BuiltShard:
         """Write the shard's files, its record last, and return the record."""
-        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens, self.exceptions)
+        reader = DocumentReader(self.find, self.linker, self.names, self.max_tokens, self.exceptions, self.options)
         lines: dict[str, list[str]] = {TRAIN: [], REST: [], CONTEXTS: []}
         for document in shard.documents:
             for sentence in reader.sentences(document):
                 entities = {entity.mention.entity_id: entity for entity in sentence.entities}
-                pairs, num_left_out = self.aligner.align(list(entities))
+                pairs, num_left_out = self.aligner.align(list(entities), sentence.first)
                 written = write_pairs(sentence.tokens, sentence.source, entities, [pair[:3] for pair in pairs])
                 reader.counts["pairs above --max-pairs"] += num_left_out
                 for pair, line in zip(pairs, written, strict=True):
                     lines[TRAIN if pair.is_for_training else REST].append(line)
                     na = "NA lines for training" if pair.is_for_training else "lines in rest"
                     reader.counts["lines with a relation" if pair.relations else na] += 1
-                if self.with_contexts:
+                if self.with_contexts and not sentence.first:
                     lines[CONTEXTS] += context_lines(sentence)
         lines[DOUBTFUL] = [link.line for link in reader.doubtful]
+        lines[NEW] = new_entity_lines(reader.new_entities)
+        reader.counts["new entities"] = reader.new_entities.total()
         reader.counts["doubtful links"] = len(reader.doubtful)
         for folder, written in lines.items():
             write_shard(self.folder / folder / f"{shard.number:06d}{_ENDINGS[folder]}", written)
@@ -254,7 +263,7 @@ def num_rest_lines(lines: Path) -> int:
 
 
 def _output_folder(path: Path) -> OutputFolder:
-    contents = (*_FOLDERS, RELATIONS, FACTS, TYPES, GUESSED)
+    contents = (*_FOLDERS, RELATIONS, FACTS, TYPES, GUESSED, NEW_ENTITIES)
     done = f"{RECORDS}/*.json"
     return OutputFolder(path=path, made_by="sayso build", resume_option=_APPEND, done=done, contents=contents)
 

@@ -29,6 +29,24 @@ _NEARBY = 50_000
 """How many characters on either side are searched for a word in lower case."""
 
 
+class DoubtfulLink(NamedTuple):
+    """A name whose link is doubtful, its place in the document, the entities that have it, and the reason."""
+
+    document_id: str
+    start: int
+    stop: int
+    name: str
+    entity_ids: tuple[str, ...]
+    reason: str
+
+    @property
+    def line(self) -> str:
+        """The link as a line of tab-separated values."""
+        columns = self.name, " ".join(self.entity_ids), self.reason
+        end = "\t".join(columns if self.reason.isprintable() else (" ".join(each.split()) for each in columns))
+        return f"{self.document_id}\t{self.start}\t{self.stop}\t{end}"
+
+
 class Surroundings(NamedTuple):
     """What is next to a name: a title, initials, or a capitalised word that makes it part of a longer name.
 

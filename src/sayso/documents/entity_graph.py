@@ -5,11 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Literal
 
-Kind = Literal["person", "place", "other", ""]
+NEW_ENTITY = "new:"
+"""How the ids of entities begin that the knowledge base does not have."""
+
+Kind = Literal["person", "place", "organization", "other", ""]
 
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("person", "people", "per", "human"), "person"),
     **dict.fromkeys(("location", "place", "loc", "gpe", "geo", "city", "country", "state", "region"), "place"),
+    **dict.fromkeys(("organization", "organisation", "org", "company", "business", "institution"), "organization"),
 }
 _TOWNS = frozenset(("city", "town", "village", "municipality", "citytown"))
 _MIN_SHARE = 0.9
@@ -34,6 +38,47 @@ def finest_type(types: Sequence[str]) -> str:
     return max(types, key=lambda name: name.strip("/").count("/"), default="")
 
 
+def kind_of_type(name: str) -> Kind:
+    """Return whether entities of a type are people, places, organizations or something else; empty without a type.
+
+    >>> kind_of_type("/location/city"), kind_of_type("company"), kind_of_type("/work/book")
+    ('place', 'organization', 'other')
+    """
+    return _KINDS.get(name.strip("/").partition("/")[0].lower(), "other") if name else ""
+
+
+def is_new_entity(entity_id: str) -> bool:
+    """Return whether an entity was found in the documents and is not in the knowledge base."""
+    return entity_id.startswith(NEW_ENTITY)
+
+
+def new_entity_id(kind: Kind, name: str) -> str:
+    """Return the id of an entity that the knowledge base does not have.
+
+    >>> new_entity_id("person", "Ada  Lovelace")
+    'new:person/Ada Lovelace'
+    """
+    return f"{NEW_ENTITY}{kind}/{' '.join(name.split())}"
+
+
+def kind_of_new(entity_id: str) -> str:
+    """Return the kind in the id of a new entity, empty for one of the knowledge base.
+
+    >>> kind_of_new("new:person/Ada Lovelace")
+    'person'
+    """
+    return entity_id.removeprefix(NEW_ENTITY).partition("/")[0] if entity_id.startswith(NEW_ENTITY) else ""
+
+
+def name_of_new(entity_id: str) -> str:
+    """Return the name of a new entity, empty for an entity of the knowledge base.
+
+    >>> name_of_new("new:person/Ada Lovelace"), name_of_new("Q7259")
+    ('Ada Lovelace', '')
+    """
+    return entity_id.partition("/")[2] if entity_id.startswith(NEW_ENTITY) else ""
+
+
 def _told_by(num_neighbours: int) -> float:
     return float((1 + num_neighbours / _FEW) ** -0.5)
 
@@ -48,17 +93,16 @@ class EntityGraph:
         self._related: dict[tuple[str, str], float] = {}
 
     def finest(self, entity_id: str) -> str:
-        """Return the finest type of an entity, or an empty string."""
-        return self._finest.get(entity_id, "")
+        """Return the finest type of an entity, or its kind if it is new, or an empty string."""
+        return self._finest.get(entity_id) or kind_of_new(entity_id)
 
     def kind(self, entity_id: str) -> Kind:
-        """Return whether an entity is a person, a place or something else; empty if its type is unknown.
+        """Return whether an entity is a person, a place, … (as `kind_of_type`); empty if its type is unknown.
 
         >>> EntityGraph({}, {"rome": ["/location/city"]}).kind("rome")
         'place'
         """
-        name = self.finest(entity_id)
-        return _KINDS.get(name.strip("/").partition("/")[0].lower(), "other") if name else ""
+        return kind_of_type(self.finest(entity_id))
 
     @cached_property
     def neighbours(self) -> Mapping[str, frozenset[str]]:

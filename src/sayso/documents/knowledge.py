@@ -7,6 +7,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
+from sayso.documents.entity_graph import NEW_ENTITY, is_new_entity
 from sayso.errors import BadInputError, option
 from sayso.readers.base import BadLineError, refuse_control
 from sayso.readers.files import parse_lines
@@ -62,6 +63,8 @@ def _names(text: str) -> tuple[str, list[str]]:
         entity_id, *names = text.split("\t")
     entity_id, cleaned = checked_id(entity_id.strip()), [" ".join(name.split()) for name in names]
     refuse_control(*cleaned)
+    if is_new_entity(entity_id):
+        raise BadLineError(f"entity id {entity_id!r} begins with {NEW_ENTITY!r}, which marks entities without a KB id")
     if not any(cleaned):
         raise BadLineError(f"entity {entity_id!r} has no name; expected id, name, other names")
     return entity_id, [name for name in cleaned if name]
@@ -160,6 +163,8 @@ def _facts(
 def _left_out(fact: Triple, known: set[str] | None) -> str:
     if fact.head_id == fact.tail_id:
         return "between an entity and itself, left out"
+    if is_new_entity(fact.head_id) or is_new_entity(fact.tail_id):
+        return f"with an id that begins with {NEW_ENTITY!r}, left out"
     if fact.relation in NA_NAMES:
         return "with an NA relation, left out"
     if known is not None and fact.relation not in known:
@@ -189,12 +194,14 @@ class Aligner:
         self._facts, self._seed, self._max_pairs = facts, seed, max_pairs
         self._bound = round(na_share * 2**64)
 
-    def align(self, entity_ids: Sequence[str]) -> tuple[list[AlignedPair], int]:
+    def align(self, entity_ids: Sequence[str], first: frozenset[str] = frozenset()) -> tuple[list[AlignedPair], int]:
         """Return the ordered pairs of distinct entities, and the number left out beyond `max_pairs`.
 
-        Related pairs are kept first, then those with the lowest `pair_number`.
+        If `first` are the entities of the first of two sentences, a pair has one of these and one of the others.
+        Related pairs are kept first, then those without a new entity, then those with the lowest `pair_number`.
         """
-        pairs = [self._pair(*pair) for pair in permutations(entity_ids, 2)]
+        chosen = permutations(entity_ids, 2)
+        pairs = [self._pair(*pair) for pair in chosen if not first or (pair[0] in first) != (pair[1] in first)]
         if len(pairs) <= self._max_pairs:
             return pairs, 0
         kept = set(sorted(pairs, key=self._rank)[: self._max_pairs])
@@ -202,11 +209,19 @@ class Aligner:
 
     def _pair(self, head_id: str, tail_id: str) -> AlignedPair:
         relations = self._facts.get((head_id, tail_id), ())
-        is_for_training = bool(relations) or pair_number(head_id, tail_id, self._seed) < self._bound
+        # The knowledge base says nothing about new entities, so their pairs are not examples of NA.
+        is_for_training = bool(relations) or (
+            not _has_new(head_id, tail_id) and pair_number(head_id, tail_id, self._seed) < self._bound
+        )
         return AlignedPair(head_id, tail_id, relations, is_for_training)
 
-    def _rank(self, pair: AlignedPair) -> tuple[bool, int]:
-        return not pair.relations, pair_number(pair.head_id, pair.tail_id, self._seed)
+    def _rank(self, pair: AlignedPair) -> tuple[bool, bool, int]:
+        pair_ids = pair.head_id, pair.tail_id
+        return not pair.relations, _has_new(*pair_ids), pair_number(*pair_ids, self._seed)
+
+
+def _has_new(head_id: str, tail_id: str) -> bool:
+    return is_new_entity(head_id) or is_new_entity(tail_id)
 
 
 class Exceptions:

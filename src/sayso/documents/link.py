@@ -72,7 +72,7 @@ class Linker:
         ambiguous: AmbiguityPolicy = "context",
         doubtful: DoubtPolicy = "drop",
     ) -> None:
-        self._names, self._graph = names, graph or EntityGraph({}, {})
+        self._names, self.graph = names, graph or EntityGraph({}, {})
         self._words: dict[str, _Words] = {}
         self._decides, self._drops = ambiguous == "context", doubtful == "drop"
 
@@ -123,7 +123,7 @@ class Linker:
 
     def _use_title(self, place: _Place) -> None:
         """Keep only the people among the candidates of a name with a title."""
-        people = tuple(each for each in place.candidates if self._graph.kind(each) in ("person", ""))
+        people = tuple(each for each in place.candidates if self.graph.kind(each) in ("person", ""))
         place.candidates = people or place.candidates
         if not people:
             place.doubt = f'a title, "{place.around.title}", before a name that no person has'
@@ -138,7 +138,7 @@ class Linker:
 
     def _use_initials(self, place: _Place, written: str, initials: str, doubt: str) -> None:
         """Keep the candidates whose given names fit the initials; if none do, the link of a person is doubtful."""
-        if not any(self._graph.kind(each) in ("person", "") for each in place.candidates):
+        if not any(self.graph.kind(each) in ("person", "") for each in place.candidates):
             place.doubt = ""
             return
         fitting = [each for each in place.candidates if fits_initials(initials, written, self._names.get(each, ()))]
@@ -154,7 +154,7 @@ class Linker:
 
     def _use_place_after(self, text: str, place: _Place, after: NameMatch) -> None:
         """Use the place after a comma, in which the candidates lie or do not lie: Florence, Alabama."""
-        graph = self._graph
+        graph = self.graph
         lies = {
             each: [graph.lies_in(each, other) for other in after.entity_ids]
             for each in place.candidates
@@ -205,7 +205,7 @@ class Linker:
 
     def _words_of(self, entity_id: str) -> _Words:
         if (words := self._words.get(entity_id)) is None:
-            names, is_person = self._names.get(entity_id, ()), self._graph.kind(entity_id) in ("person", "")
+            names, is_person = self._names.get(entity_id, ()), self.graph.kind(entity_id) in ("person", "")
             all_words = frozenset(word for name in names for word in name.split())
             words = self._words[entity_id] = _Words(all_words, surnames(names) if is_person else frozenset())
         return words
@@ -260,7 +260,7 @@ class Linker:
         for index, own in signs.items():
             place = places[index]
             written, candidates = text[slice(*place.match[:2])], place.candidates
-            facts = {each: 1 + self._graph.num_facts.get(each, 0) for each in candidates}
+            facts = {each: 1 + self.graph.num_facts.get(each, 0) for each in candidates}
             named, shared, prior = (shares(each, candidates) for each in (num_clear, total[candidates], facts))
             found[index] = {
                 each: own[each]
@@ -275,7 +275,7 @@ class Linker:
 
     def _signs(self, text: str, place: _Place, near: Near) -> dict[str, float]:
         """Return how strongly the words and entities around an ambiguous name suggest each candidate."""
-        graph, (start, stop, _) = self._graph, place.match
+        graph, (start, stop, _) = self.graph, place.match
         types = {graph.finest(other) for other in near.listed} - {""}
         is_after_in = _PLACE_BEFORE.search(text[max(0, start - 9) : start])
         after, after_town = _AFTER_COMMA.match(text, stop), is_after_town(text, start, stop)

@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sayso.documents.document import Document
+from sayso.documents.doubt import DoubtfulLink
+from sayso.documents.entity_graph import is_new_entity, name_of_new
 from sayso.documents.gazetteer import NameMatch, longest_first
 from sayso.documents.knowledge import Exceptions
 from sayso.documents.link import Link, Linker
 from sayso.documents.markup import PlainText, without_markup
+from sayso.documents.reference import Pronouns, ResolvedSentence, SentenceLinks, ends_paragraph, short_names
+from sayso.documents.settings import FULL_NAMES, ReadingOptions
 from sayso.documents.split import blocks, split, stripped
 from sayso.readers.base import CharSpan
 from sayso.records import Mention, Source, Span
@@ -26,29 +30,16 @@ class MentionedEntity(NamedTuple):
 
 
 class MentioningSentence(NamedTuple):
-    """A sentence that mentions at least two entities; `entities` are in order of first mention."""
+    """A sentence that mentions at least two entities; `entities` are in order of first mention.
+
+    Or two neighbouring sentences as one: then `first` are the entities that only the first one mentions, and the others
+    are those that only the second one mentions.
+    """
 
     tokens: tuple[str, ...]
     entities: tuple[MentionedEntity, ...]
     source: Source
-
-
-class DoubtfulLink(NamedTuple):
-    """A name whose link is doubtful, its place in the document, the entities that have it, and the reason."""
-
-    document_id: str
-    start: int
-    stop: int
-    name: str
-    entity_ids: tuple[str, ...]
-    reason: str
-
-    @property
-    def line(self) -> str:
-        """The link as a line of tab-separated values."""
-        columns = self.name, " ".join(self.entity_ids), self.reason
-        end = "\t".join(columns if self.reason.isprintable() else (" ".join(each.split()) for each in columns))
-        return f"{self.document_id}\t{self.start}\t{self.stop}\t{end}"
+    first: frozenset[str] = frozenset()
 
 
 class DocumentReader:
@@ -61,13 +52,16 @@ class DocumentReader:
         names: Mapping[str, Sequence[str]],
         max_tokens: int,
         exceptions: Exceptions | None = None,
+        options: ReadingOptions = FULL_NAMES,
     ) -> None:
+        self._options = options
         self._find, self._linker, self._names, self._max_tokens = find, linker, names, max_tokens
         self._exceptions = exceptions
         self.counts: Counter[str] = Counter()
         self.ambiguous: Counter[str] = Counter()
         self.doubtful: list[DoubtfulLink] = []
         self.too_long: Counter[str] = Counter()
+        self.new_entities: Counter[str] = Counter()
 
     def sentences(self, document: Document) -> Iterator[MentioningSentence]:
         """Yield the sentences that mention at least two entities."""
@@ -76,10 +70,42 @@ class DocumentReader:
         self.counts["documents with HTML"] += plain.start_C is not None
         self.counts["documents not in UTF-8"] += document.is_not_utf8
         self.counts["documents with NUL characters"] += document.has_nul
-        for (start, stop), inside in _with_sentences(plain.text, self._links(document, plain)):
+        last: SentenceLinks = (0, 0), []
+        for (start, stop), inside in self._with_links(document, plain):
             self.counts["sentences"] += 1
             if len(inside) > 1:
                 yield from self._sentence(document.id, plain, (start, stop), inside)
+            if self._options.window > 1:
+                if inside and last[1] and not ends_paragraph(plain.text, last[0][1], start):
+                    yield from self._two_sentences(document.id, plain, last, ((start, stop), inside))
+                last = (start, stop), inside
+
+    def _with_links(self, document: Document, plain: PlainText) -> Iterator[SentenceLinks]:
+        """Yield the span of each sentence and the links in it, with those of short names and pronouns if wanted."""
+        links = self._links(document, plain)
+        # Mentions supplied with the document are complete.
+        options, graph = FULL_NAMES if document.mentions is not None else self._options, self._linker.graph
+        if options.short_names:
+            added = [each for each in short_names(plain.text, links, graph) if self._may_link(document.id, plain, each)]
+            self.counts["short names"] += len(added)
+            links = sorted([*links, *added])
+        found = _with_sentences(plain.text, links)
+        if not options.pronouns:
+            return found
+        resolved = Pronouns(plain.text, graph).resolve(found)
+        return self._with_pronouns(document.id, plain, resolved)
+
+    def _with_pronouns(
+        self, document_id: str, plain: PlainText, resolved: Iterable[ResolvedSentence]
+    ) -> Iterator[SentenceLinks]:
+        for span, links, pronouns in resolved:
+            added = [each for each in pronouns if self._may_link(document_id, plain, each)]
+            self.counts["pronouns"] += len(added)
+            yield span, sorted([*links, *added])
+
+    def _may_link(self, document_id: str, plain: PlainText, link: Link) -> bool:
+        place = plain.original(link.start, link.stop)
+        return not self._exceptions or bool(self._exceptions.allowed(document_id, *place, link.candidates))
 
     def _links(self, document: Document, plain: PlainText) -> list[Link]:
         """Return the links in the document: those supplied with it, else those of the names found in its text."""
@@ -126,8 +152,25 @@ class DocumentReader:
                 self.counts["ambiguous names resolved"] += entity_id is not None
                 self.ambiguous[plain.text[start:stop]] += 1
 
+    def _two_sentences(
+        self, document_id: str, plain: PlainText, one: SentenceLinks, two: SentenceLinks
+    ) -> Iterator[MentioningSentence]:
+        """Yield two neighbouring sentences as one, with the entities that only one of them mentions."""
+        first, second = ({each.entity_id for each in links if each.entity_id} for _, links in (one, two))
+        if not first - second or not second - first:
+            return
+        links = [each for each in (*one[1], *two[1]) if each.entity_id in first ^ second]
+        where = one[0][0], two[0][1]
+        yield from self._sentence(document_id, plain, where, links, frozenset(first - second), one[0][1])
+
     def _sentence(
-        self, document_id: str, plain: PlainText, where: CharSpan, links: Sequence[Link]
+        self,
+        document_id: str,
+        plain: PlainText,
+        where: CharSpan,
+        links: Sequence[Link],
+        first: frozenset[str] = frozenset(),
+        cut: int = 0,
     ) -> Iterator[MentioningSentence]:
         entities: dict[str, list[CharSpan]] = {}
         for start, stop, entity_id, *_ in links:
@@ -139,20 +182,22 @@ class DocumentReader:
         text = plain.text[begin:end]
         inside = {key: [(start - begin, stop - begin) for start, stop in found] for key, found in entities.items()}
         edges = [edge for found in inside.values() for span in found for edge in span]
-        tokens, starts = cut_at(*tokens_with_starts(text), edges)
+        tokens, starts = cut_at(*tokens_with_starts(text, cut - begin), edges)
         if len(tokens) > self._max_tokens:
-            self.counts["sentences too long"] += 1
-            self.too_long[document_id] += 1
+            self.counts["sentences too long"] += not first
+            self.too_long[document_id] += not first
             return
         mentioned = []
         for entity_id, found in inside.items():
-            first = text[slice(*found[0])]
-            name = self._names.get(entity_id, (first,))[0]
+            written = text[slice(*found[0])]
+            name = name_of_new(entity_id) or self._names.get(entity_id, (written,))[0]
             places = tuple(plain.original(start, stop) for start, stop in entities[entity_id])
             mentioned.append(MentionedEntity(Mention(entity_id, name, tuple(spans_of(found, starts))), places))
-        self.counts["sentences with pairs"] += 1
+        self.counts["neighbouring sentences with pairs" if first else "sentences with pairs"] += 1
+        if not first:
+            self.new_entities.update(each for each in entities if is_new_entity(each))
         source = Source(document_id, *plain.original(begin, end), *spelling(text, tokens, starts))
-        yield MentioningSentence(tuple(tokens), tuple(mentioned), source)
+        yield MentioningSentence(tuple(tokens), tuple(mentioned), source, first)
 
 
 def plain_sentences(text: str) -> Iterator[list[str]]:
@@ -166,7 +211,7 @@ def plain_sentences(text: str) -> Iterator[list[str]]:
         yield from (tokenise(plain[begin + start : begin + stop]) for start, stop in split(plain[begin:end]))
 
 
-def _with_sentences(text: str, found: Sequence[Link]) -> Iterator[tuple[CharSpan, list[Link]]]:
+def _with_sentences(text: str, found: Sequence[Link]) -> Iterator[SentenceLinks]:
     """Yield the span of each sentence in the text, and the names in it."""
     number = 0
     for begin, end in blocks(text):
@@ -184,13 +229,16 @@ def _with_sentences(text: str, found: Sequence[Link]) -> Iterator[tuple[CharSpan
             yield (begin + start, begin + stop), inside
 
 
-def tokens_with_starts(text: str) -> tuple[list[str], list[int]]:
+def tokens_with_starts(text: str, cut: int = 0) -> tuple[list[str], list[int]]:
     """Return the tokens of a sentence and their start offsets; a token is as long as the text it stands for.
 
-    >>> tokens_with_starts("Rome's  mayor.")
-    (['Rome', "'s", 'mayor', '.'], [0, 4, 8, 13])
+    A second sentence may begin after the offset `cut`: only there is a full stop in the middle a token.
+
+    >>> tokens_with_starts("Rome's  mayor."), tokens_with_starts("Ana left. Bo sang.", 9)[0]
+    ((['Rome', "'s", 'mayor', '.'], [0, 4, 8, 13]), ['Ana', 'left', '.', 'Bo', 'sang', '.'])
     """
-    tokens, starts, position = tokenise(text), [], 0
+    parts = (text[:cut], text[cut:]) if cut > 0 else (text,)
+    tokens, starts, position = [token for part in parts for token in tokenise(part)], [], 0
     for token in tokens:
         while text[position].isspace():
             position += 1

@@ -2,14 +2,26 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
+from sayso.errors import UserError, option
 
 AmbiguityPolicy = Literal["skip", "context"]
 DoubtPolicy = Literal["drop", "keep"]
 NameFinder = Literal["names", "spacy"]
 NameCase = Literal["capitals", "exact", "ignore"]
+
+
+class ReadingOptions(NamedTuple):
+    """Which mentions without the full name to find: bare surnames, and pronouns; `window` as in `BuildSettings`."""
+
+    short_names: bool = False
+    pronouns: bool = False
+    window: int = 1
+
+
+FULL_NAMES = ReadingOptions()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +49,22 @@ class BuildSettings:
         "names"
     )
     spacy_model: Annotated[str, Option("spaCy model whose named entities take precedence.")] = ""
+    new_entities: Annotated[
+        bool,
+        Option("Make entities of the people, places and organizations that the spaCy model finds and no name has."),
+    ] = False
+    short_names: Annotated[
+        bool, Option("Link a bare surname to the one person of this surname whom the document has named in full.")
+    ] = False
+    pronouns: Annotated[
+        bool, Option('Link "he", "she", "it" and "the company" within a paragraph, where the antecedent is clear.')
+    ] = False
     guess_types: Annotated[bool, Option("Guess the types of entities without one.")] = True
+    window: Annotated[
+        int,
+        Range(1, 2),
+        Option("2: also pair entities in two neighbouring sentences of a paragraph; both are evidence."),
+    ] = 1
     max_pairs: Annotated[int, Range(1, 1_000_000), Option("Maximum pairs per sentence.")] = 30
     max_tokens: Annotated[int, Range(5, 1_000_000), Option("Longer sentences are left out.")] = 300
     max_document_mb: Annotated[int, Range(1, 100_000), Option("Larger documents are left out.")] = 32
@@ -48,6 +75,17 @@ class BuildSettings:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        if self.spacy_model and self.finder != "spacy":
+            raise UserError(f"{option('spacy_model')} requires {option('finder', '--finder spacy')}")
+        if self.new_entities and not self.spacy_model:
+            raise UserError(
+                f"{option('new_entities')} requires {option('spacy_model')}, a model that finds named entities"
+            )
+
+    @property
+    def reading(self) -> ReadingOptions:
+        """Which mentions and pairs to find."""
+        return ReadingOptions(self.short_names, self.pronouns, self.window)
 
 
 @dataclass(frozen=True, kw_only=True)

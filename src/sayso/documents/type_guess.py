@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sayso.documents.entity_graph import finest_type
+from sayso.documents.entity_graph import finest_type, name_of_new
 from sayso.documents.knowledge import Names
 from sayso.documents.mention import MentioningSentence
 from sayso.seeding import sub_seed
@@ -145,7 +145,10 @@ def guess_types(
 
 def _rows(lines: Iterable[str], names: Names, wanted: Collection[str]) -> dict[str, np.ndarray]:
     """Return the distinct feature indices of each requested entity."""
-    rows = {entity_id: array("i", _hashed(_about_name(names.get(entity_id, ())))) for entity_id in wanted}
+    rows = {
+        entity_id: array("i", _hashed(_about_name(names.get(entity_id) or _new_names(entity_id))))
+        for entity_id in wanted
+    }
     num_read = dict.fromkeys(wanted, 0)
     for line in lines:
         entity_id, before, after = line.rstrip("\n").split("\t")
@@ -168,6 +171,11 @@ def _guessed(
             if probability >= LEAST_PROBABILITY:
                 guesses[entity_id] = Guess(labels[best], float(probability))
     return guesses
+
+
+def _new_names(entity_id: str) -> tuple[str, ...]:
+    name = name_of_new(entity_id)
+    return (name,) if name else ()
 
 
 def _about_name(names: Sequence[str]) -> Iterator[str]:

@@ -81,6 +81,7 @@ SCHEMA = pa.schema(
     {
         **dict.fromkeys(("head", "head_name", "relation", "tail", "tail_name"), _TEXT),
         "probability": _NUMBER,
+        "new_entities": pa.list_(_TEXT),
         "status": _TEXT,
         "contradicts": pa.list_(_TEXT),
         "text_probability": _NUMBER,

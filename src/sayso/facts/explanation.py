@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from operator import add
 from typing import Any, NamedTuple, TextIO
 
+from sayso.documents.entity_graph import is_new_entity
 from sayso.facts.fact import Fact
 from sayso.facts.html import explanation_page, with_brackets
+from sayso.facts.quote import antecedent
 from sayso.records import (
     NOT_PREDICTED,
     NOT_SENTENCES,
@@ -132,7 +134,8 @@ class Explanation(Fact):
         return self.to_html()
 
     def _lines(self) -> Iterator[str]:
-        yield f"{self.head_name} ({self.head_type})  →  {self.tail_name} ({self.tail_type})"
+        head, tail = (", new entity" if is_new_entity(each) else "" for each in (self.head_id, self.tail_id))
+        yield f"{self.head_name} ({self.head_type}{head})  →  {self.tail_name} ({self.tail_type}{tail})"
         known = {True: "the knowledge base has it", False: "the knowledge base does not have it", None: ""}
         yield f"{self.relation}   probability {self.probability:.3f}   {known[self.is_label]}".rstrip()
         yield self.support_text
@@ -155,12 +158,19 @@ def _evidence_lines(each: Evidence) -> Iterator[str]:
 
 
 def marked_text(sentence: Sentence) -> str:
-    """Return the sentence as written in its document, with the head in square and the tail in curly brackets."""
+    """Return the sentence as written in its document, with the head in square and the tail in curly brackets.
+
+    A pronoun or a short name is followed by the name that it stands for: [he = Ada Lovelace].
+    """
     gaps, tokens = map(list, zip(*with_brackets(as_written(sentence.tokens, sentence.source)), strict=True))
     for mention, (left, right) in ((sentence.head, "[]"), (sentence.tail, "{}")):
         for start, stop in mention.spans:
             tokens[start] = left + tokens[start]
             tokens[stop - 1] += right
+        written = [" ".join(sentence.tokens[slice(*span)]) for span in mention.spans]
+        if name := antecedent(written, mention.name):
+            last = mention.spans[0].stop - 1
+            tokens[last] = f"{tokens[last].removesuffix(right)} = {name}{right}"
     return "".join(map(add, gaps, tokens))
 
 

@@ -27,6 +27,7 @@ QuoteFormName = Literal["quotes", "exceptions"]
 FACT_COLUMNS = (
     *("head_id", "head_name", "relation", "tail_id", "tail_name", "decision", "reason", "annotator", "decided_at"),
     *("probability", "is_label", "run", "variant", "model_fingerprint", "data_fingerprint", "mechanism"),
+    "new_entities",
 )
 QUOTE_COLUMNS = (
     *("rank", "score", "mark", "prefix", "quote", "suffix", "document", "start", "stop"),
@@ -77,7 +78,7 @@ def csv_table(facts: Sequence[DecidedFact]) -> str:
     writer = csv.writer(file)
     writer.writerow((*FACT_COLUMNS, *QUOTE_COLUMNS))
     for fact in facts:
-        about = [getattr(fact, name) for name in FACT_COLUMNS]
+        about = [getattr(fact, name) for name in FACT_COLUMNS[:-1]] + [" ".join(fact.new_entities)]
         for each in fact.quotes or [None]:
             writer.writerow(map(shielded, (*about, *(_quote_cells(each) if each else [""] * len(QUOTE_COLUMNS)))))
     return file.getvalue()
@@ -204,7 +205,7 @@ def decision_lines(facts: Sequence[DecidedFact]) -> str:
             "relation": fact.relation,
             "decision": fact.decision,
         }
-        about = {"by": fact.annotator, "at": fact.decided_at, "reason": fact.reason}
+        about = {"by": fact.annotator, "at": fact.decided_at, "reason": fact.reason, "new_entities": fact.new_entities}
         record |= {name: value for name, value in about.items() if value}
         if on_quotes := [_decision_on(each) for each in fact.quotes if each.decision]:
             record["quotes"] = on_quotes

@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
+from sayso.documents.entity_graph import is_new_entity
 from sayso.facts.quote import (
     DecidedQuote,
     Quote,
@@ -53,6 +54,19 @@ class Fact:
         """The ids of head, relation and tail."""
         return Triple(self.head_id, self.relation, self.tail_id)
 
+    @property
+    def new_entities(self) -> tuple[str, ...]:
+        """Which of `head` and `tail` are entities that `sayso build` found and the knowledge base does not have."""
+        ids = {"head": self.head_id, "tail": self.tail_id}
+        return tuple(side for side, entity_id in ids.items() if is_new_entity(entity_id))
+
+    @property
+    def marked_names(self) -> tuple[str, str]:
+        """The names of head and tail, with a note after that of a new entity."""
+        names = {"head": self.head_name, "tail": self.tail_name}
+        head, tail = (f"{name} (new entity)" if side in self.new_entities else name for side, name in names.items())
+        return head, tail
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fact as plain values, with the entities' ids as `head` and `tail`."""
         return {
@@ -62,6 +76,7 @@ class Fact:
             "tail": self.tail_id,
             "tail_name": self.tail_name,
             "probability": self.probability,
+            "new_entities": list(self.new_entities),
         }
 
 
@@ -123,7 +138,8 @@ class DecidedFact(QuotedFact):
     def to_json(self) -> str:
         """Return the record as one line of JSON, which `from_json` reads."""
         quotes = [stored_quote(each) for each in self.quotes]
-        return json.dumps({**asdict(self), "quotes": quotes}, ensure_ascii=False)
+        about = {"quotes": quotes, "new_entities": self.new_entities}
+        return json.dumps({**asdict(self), **about}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> "DecidedFact":

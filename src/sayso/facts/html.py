@@ -9,8 +9,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sayso.documents.entity_graph import is_new_entity
 from sayso.errors import UserError
-from sayso.facts.quote import Quote
+from sayso.facts.quote import Quote, antecedent
 from sayso.records import Source, as_written
 from sayso.tokens import BRACKETS
 
@@ -62,12 +63,15 @@ def explanation_page(facts: Sequence[dict[str, Any]]) -> str:
 
 
 def styled_sentence(evidence: dict[str, Any]) -> Iterator[StyledText]:
-    """Yield the sentence as written, with its mentions.
+    """Yield the sentence as written, with its mentions, and with antecedents in brackets if it has `names` by side.
 
     >>> spans = {"head_spans": [[4, 5]], "tail_spans": [[1, 2]]}
     >>> sentence = {"tokens": ["so", "el_paso", "is", "in", "texas"], **spans, "source": None}
     >>> [(each.text, each.kind) for each in styled_sentence(sentence)]
     [('so', ''), ('el_paso', 'tail'), ('is in', ''), ('texas', 'head')]
+    >>> names = {"names": {"head": "texas", "tail": "el_paso"}}
+    >>> plain_text(styled_sentence(sentence | names | {"tokens": ["so", "it", "is", "in", "texas"]}))
+    'so it [el paso] is in texas'
     """
     kinds = [("", 0)] * len(evidence["tokens"])
     for side in ("head", "tail"):
@@ -76,10 +80,23 @@ def styled_sentence(evidence: dict[str, Any]) -> Iterator[StyledText]:
             kinds[start:stop] = [(side, start)] * (stop - start)
     source = evidence["source"] and Source(**evidence["source"])
     written = zip(kinds, with_brackets(as_written(evidence["tokens"], source)), strict=True)
-    for (kind, _), group in groupby(written, key=lambda pair: pair[0]):
+    added = _antecedents(evidence)
+    for (kind, first), group in groupby(written, key=lambda pair: pair[0]):
         words = [word for _, word in group]
         text = "".join(gap + token for gap, token in words)
         yield StyledText(text.lstrip(" "), kind, words[0][0])
+        if (kind, first) in added:
+            yield StyledText(f"[{added[kind, first]}]")
+
+
+def _antecedents(evidence: dict[str, Any]) -> dict[tuple[str, int], str]:
+    """Return the names that follow a mention in brackets, by its side and the token it begins with."""
+    found = {}
+    for side, name in (evidence.get("names") or {}).items():
+        spans = evidence[f"{side}_spans"]
+        if added := antecedent([" ".join(evidence["tokens"][slice(*span)]) for span in spans], name):
+            found[side, spans[0][0]] = added
+    return found
 
 
 def with_brackets(written: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -99,7 +116,7 @@ def with_brackets(written: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str
 def styled_quote(quote: Quote, head_name: str, tail_name: str) -> list[StyledText]:
     """Return a quoted sentence with its mentions; a quote without their spans is searched for the names.
 
-    If a name is missing, the part that names both is marked.
+    If a name is missing, the part that names both is marked. Antecedents of pronouns and short names are in brackets.
 
     >>> quote = Quote("In ", "El Paso , Texas", " .", 1, 0.5)
     >>> [(each.text, each.kind) for each in styled_quote(quote, "texas", "el_paso")]
@@ -113,10 +130,11 @@ def styled_quote(quote: Quote, head_name: str, tail_name: str) -> list[StyledTex
         texts = [_bracketed(text) for text in (quote.prefix, quote.exact, quote.suffix)]
         spans = _named(texts, head_name, tail_name)
     whole, last, pieces = "".join(texts), 0, list[tuple[str, str]]()
+    added = {stop: f" [{name}]" for stop, name in quote.antecedents(head_name, tail_name)}
     for start, stop, kind in spans:
         if not last <= start < stop <= len(whole):
             continue  # an edited file
-        pieces += [(whole[last:start], ""), (whole[start:stop], kind)]
+        pieces += [(whole[last:start], ""), (whole[start:stop], kind), (added.get(stop, ""), "")]
         last = stop
     return _spaced_parts([StyledText(_bracketed(text), kind) for text, kind in [*pieces, (whole[last:], "")]])
 
@@ -211,7 +229,11 @@ def make_environment(*folders: Path) -> "Environment":
     except ImportError:
         raise UserError(_NEEDS_JINJA) from None
     loader = FileSystemLoader(folders)
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.tests["new_entity"] = is_new_entity
+    return environment
 
 
 @cache

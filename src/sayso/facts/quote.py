@@ -1,12 +1,13 @@
 """Quotes: sentences as evidence of a fact, as files of facts and decisions contain them, and decisions on them."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
+from sayso.documents.split import ENGLISH
 from sayso.readers.base import BadLineError, refuse_control
 from sayso.readers.files import parse_lines
 from sayso.readers.json_line import finite, json_object, nested, share, string, whole
@@ -57,6 +58,21 @@ class Quote(NamedTuple):
         """The whole sentence."""
         return f"{self.prefix}{self.exact}{self.suffix}"
 
+    def edited(self, head_name: str, tail_name: str) -> str:
+        """Return the sentence with the antecedents of pronouns and short names in brackets: He [Ada Lovelace] left."""
+        text = self.sentence
+        for stop, name in reversed(self.antecedents(head_name, tail_name)):
+            text = f"{text[:stop]} [{name}]{text[stop:]}"
+        return text
+
+    def antecedents(self, head_name: str, tail_name: str) -> list[tuple[int, str]]:
+        """Return the names to insert in brackets, and the character offsets of the sentence at which to insert them."""
+        found = []
+        for spans, name in ((self.head_spans, head_name), (self.tail_spans, tail_name)):
+            if added := antecedent([self.sentence[slice(*span)] for span in spans], name):
+                found.append((spans[0].stop, added))
+        return sorted(found)
+
     @property
     def place(self) -> dict[str, str | int] | None:
         """The source as plain values: document id, start and stop."""
@@ -66,6 +82,25 @@ class Quote(NamedTuple):
     def is_rejected(self) -> bool:
         """Whether a reviewer said that this sentence is no evidence."""
         return self.decision == "rejected"
+
+
+def antecedent(mentions: Sequence[str], name: str) -> str:
+    """Return the name if the mentions in a sentence are only pronouns, nouns or its last word; else an empty string.
+
+    >>> antecedent(["He"], "Alan_Turing"), antecedent(["the company"], "Acme"), antecedent(["Turing"], "Alan Turing")
+    ('Alan Turing', 'Acme', 'Alan Turing')
+    >>> antecedent(["Alan Turing", "he"], "Alan Turing"), antecedent(["Big Apple"], "New York")
+    ('', '')
+    """
+    name = " ".join(name.replace("_", " ").split())
+    return name if mentions and all(_is_short(each, name) for each in mentions) else ""
+
+
+def _is_short(mention: str, name: str) -> bool:
+    words, full = mention.replace("_", " ").lower().split(), name.lower().split()
+    if len(words) == 2 and words[0] == "the":
+        return words[1] in ENGLISH["nouns_for_names"] and words != full
+    return len(words) == 1 and words != full and (words[0] in ENGLISH["pronouns"] or words == full[-1:])
 
 
 def quote_of(sentence: Sentence, rank: int, score: float, mark: str = "", alone: float | None = None) -> Quote:

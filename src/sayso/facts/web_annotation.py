@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote as percent_encoded
 
 from sayso import __version__
+from sayso.documents.entity_graph import is_new_entity
 from sayso.facts.fact import DecidedFact, ExtractedFact, QuotedFact
 from sayso.facts.quote import Quote
 
@@ -88,9 +89,9 @@ def _annotation(
     """Return the annotation of any fact; its id is that of the fact, its model and `identity`."""
     statement = {
         "type": "rdf:Statement",
-        "rdf:subject": {"id": _iri("entity", fact.head_id), "label": fact.head_name},
+        "rdf:subject": _entity(fact.head_id, fact.head_name),
         "rdf:predicate": {"id": _iri("relation", fact.relation), "label": fact.relation},
-        "rdf:object": {"id": _iri("entity", fact.tail_id), "label": fact.tail_name},
+        "rdf:object": _entity(fact.tail_id, fact.tail_name),
     }
     name = json.dumps([*fact.triple, fact.model_fingerprint, *identity])
     return {
@@ -110,6 +111,11 @@ def _annotation(
         "sayso:mechanism": fact.mechanism,
         "body": [statement, *comments],
     }
+
+
+def _entity(entity_id: str, name: str) -> dict[str, Any]:
+    new = {"sayso:isNewEntity": True} if is_new_entity(entity_id) else {}
+    return {"id": _iri("entity", entity_id), "label": name, **new}
 
 
 def _target(fact: QuotedFact, each: Quote) -> dict[str, Any]:

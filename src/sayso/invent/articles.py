@@ -54,10 +54,14 @@ class Article:
         self.text = ""
 
     def add(
-        self, tokens: Sequence[str], entities: Mapping[str, int] | None = None, gap: str = " "
+        self, tokens: Sequence[str], entities: Mapping[str, int] | None = None, gap: str = " ", pronoun: str = ""
     ) -> tuple[int, NaturalText]:
-        """Append a sentence, with names in place of placeholders; return its start offset and its text."""
+        """Append a sentence, with names in place of placeholders; return its start offset and its text.
+
+        A pronoun takes the place of the head's name.
+        """
         names = {placeholder: self._name(number) for placeholder, number in (entities or {}).items()}
+        names |= {HEAD: pronoun.capitalize()} if pronoun else {}
         sentence = natural_text(tokens, names)
         self.text += gap if self.text else ""
         start = len(self.text)

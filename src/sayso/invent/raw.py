@@ -131,15 +131,39 @@ class _Writer:
     def _document(self, document_id: str, lines: Sequence[_Line]) -> tuple[str, list[dict[str, Any]]]:
         entities, records = self.plan.entities, []
         article = Article(entities, _ALIAS_SHARE, self.rng)
-        for (head, tail, _), third, draft in lines:
-            if self.rng.random() < _PLAIN_SHARE:
+        for ((head, tail, _), third, draft), pronoun in self._with_pronouns(lines):
+            if not pronoun and self.rng.random() < _PLAIN_SHARE:
                 article.add(self.phraser.plain(), gap=self._gap(article))
             numbers = {HEAD: head, TAIL: tail} | ({} if third is None else {THIRD: third})
-            start, sentence = article.add(draft.tokens, numbers, gap=self._gap(article))
+            gap = " " if pronoun else self._gap(article)
+            start, sentence = article.add(draft.tokens, numbers, gap=gap, pronoun=pronoun)
             place = {"document": document_id, "start": start, "stop": start + len(sentence.text)}
             ids = {"head": entities[head].id, "tail": entities[tail].id}
-            records.append(place | ids | {"relations": list(draft.wording.states)})
+            about = {"relations": list(draft.wording.states)} | ({"pronoun": pronoun} if pronoun else {})
+            records.append(place | ids | about)
         return article.text, records
+
+    def _with_pronouns(self, lines: Sequence[_Line]) -> Iterator[tuple[_Line, str]]:
+        """Yield the sentences of an article, some directly after another one about the same person, with a pronoun."""
+        left = list(lines)
+        while left:
+            line = left.pop(0)
+            yield line, ""
+            while self.settings.pronoun_share and self.rng.random() < self.settings.pronoun_share:
+                follower = next((each for each in left if self._may_follow(each, line)), None)
+                if follower is None:
+                    break
+                left.remove(follower)
+                yield follower, "she" if line.pair.head % 2 else "he"
+
+    def _may_follow(self, line: _Line, before: _Line) -> bool:
+        is_person = any("person" in name for name in self.plan.entities[line.pair.head].types)
+        return (
+            is_person
+            and line.pair.head == before.pair.head
+            and line.draft.tokens[0] == HEAD
+            and line.draft.tokens.count(HEAD) == 1
+        )
 
     def _gap(self, article: Article) -> str:
         return "\n\n" if article.text and self.rng.random() < _PARAGRAPH_SHARE else " "

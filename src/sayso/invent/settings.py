@@ -35,7 +35,8 @@ class InventSettings:
     which cannot go much above 0.7 because every supported bag keeps a rationale per label. An unsupported bag is one in
     which no sentence states any of the labels, as happens with distant supervision; their share is at most
     `irrelevant_share`. `name_shortcut` ties a part of a name (`port_`, a surname) to one relation in training, from 0
-    (not at all) to 1 (always). `untyped_share` is the fraction of entities without a type.
+    (not at all) to 1 (always). `untyped_share` is the fraction of entities without a type. With a `pronoun_share`, a
+    sentence about a person may be followed by another one that begins with a pronoun instead of the name.
     """
 
     seed: Annotated[int, SEED, Option("The same seed and settings give the same files.")] = 13
@@ -60,6 +61,9 @@ class InventSettings:
         float, SHARE, Option("Fraction of NA sentences that also name a related pair.", "--shared")
     ] = 0.05
     untyped_share: Annotated[float, SHARE] = 0.02
+    pronoun_share: Annotated[
+        float, SHARE, Option("Fraction of the people in --raw whose next sentence calls them he or she.", "--pronouns")
+    ] = 0.0
 
     def __post_init__(self) -> None:
         check_ranges(self)

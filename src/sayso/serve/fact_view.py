@@ -54,8 +54,14 @@ def view_fact(fact: dict[str, Any], by: str = "") -> FactView:
     mechanisms = list(evidence[0]["scores"])
     by = by if by in mechanisms else fact["ranked_by"]
     bars = {name: _bars([each["scores"][name] for each in evidence]) for name in mechanisms}
+    names = {side: fact[side]["name"] for side in ("head", "tail") if side in fact}
     sentences = [
-        {**each, "place": bars[by][number].place, "bars": {name: bars[name][number] for name in mechanisms}}
+        {
+            **each,
+            "names": names,
+            "place": bars[by][number].place,
+            "bars": {name: bars[name][number] for name in mechanisms},
+        }
         for number, each in enumerate(evidence)
     ]
     sentences.sort(key=lambda each: each["place"])

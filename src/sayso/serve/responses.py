@@ -85,7 +85,8 @@ def with_mentions(sentence: Sentence) -> list[StyledText]:
     """Return the sentence as styled text, with its mentions marked."""
     spans = {"head_spans": sentence.head.spans, "tail_spans": sentence.tail.spans}
     source = sentence.source and sentence.source._asdict()
-    return list(styled_sentence({"tokens": sentence.tokens, **spans, "source": source}))
+    names = {"head": sentence.head.name, "tail": sentence.tail.name}
+    return list(styled_sentence({"tokens": sentence.tokens, **spans, "source": source, "names": names}))
 
 
 def prediction_url(run: str, bag: int, relation: str, **more: object) -> str:

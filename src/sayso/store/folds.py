@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sayso.documents.corpus import na_share_of, num_rest_lines
+from sayso.documents.entity_graph import is_new_entity
 from sayso.errors import BadInputError
 from sayso.io.checksum import is_verifying
 from sayso.records import Sentence
@@ -89,12 +90,15 @@ def rest_share(path: Path) -> float:
 
 
 def read_unlabelled(files: SentenceFiles, share: float, seed: int) -> Iterator[Sentence]:
-    """Yield the sentences of a sample of the pairs of `rest`, chosen by their ids, without labels."""
+    """Yield the sentences of a sample of the pairs of `rest`, chosen by their ids, without labels.
+
+    Pairs with a new entity are left out: the expected precision is about entities of the knowledge base.
+    """
     # A different seed from that of `sayso build`, which chose the pairs of `rest` by the same kind of number.
     bound, seed = round(share * 2**64), sub_seed(seed, "rest")
     files.tallies.pop("rest", None)  # read before, for decided pairs
     for sentence in files.read("rest", None):
-        if pair_number(*sentence.pair, seed) < bound:
+        if pair_number(*sentence.pair, seed) < bound and not any(map(is_new_entity, sentence.pair)):
             yield sentence._replace(relations=())
 
 

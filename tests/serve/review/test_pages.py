@@ -101,6 +101,17 @@ def test_pages_name_the_threshold_and_say_that_the_precision_of_new_facts_was_no
     assert answer["support"]["text"].startswith("Rests on one sentence at the threshold 0.85:")
 
 
+def test_entities_that_the_knowledge_base_does_not_have_are_marked(shelf: ServeSettings, tmp_path: Path) -> None:
+    new = replace(NEW[1], head_id="new:place/Zorg")
+    folder = write_found(tmp_path / "news", (new, KNOWN))
+    with open_client(replace(shelf, database=tmp_path / "marks.db", facts=(folder,))) as client:
+        pages = [client.get("/review/news").text, client.get("/review/news", params={"group": "pair"}).text]
+        pages.append(client.get("/review/news/fact", params=ids(new)).text)
+        assert [page.count(">new entity</span>") for page in pages] == [1, 2, 1]
+        assert "new entity" not in client.get("/review/news/fact", params=ids(KNOWN)).text
+        assert client.get("/api/review/news/fact", params=ids(new)).json()["head_id"] == "new:place/Zorg"
+
+
 def test_next_and_previous_are_those_of_the_list_as_it_was(ada: Person) -> None:
     page = ada.page("/review/news", relation="capital", status="new")
     first, second, _ = (unescape(each) for each in re.findall(r'class="open" href="([^"]*)"', page))
