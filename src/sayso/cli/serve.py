@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def serve(
     project: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Project to show: its store, its facts and its decisions.")
+        Path | None,
+        typer.Argument(metavar="DIR", help="Project to show: its store, its facts, its decisions and its documents."),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="The store to show; by default that of the project.")] = None,
     runs: Annotated[
@@ -56,7 +57,9 @@ def serve(
     ] = None,
     documents: Annotated[
         Path | None,
-        typer.Option(help="Documents that the facts quote, as given to `sayso build`, to show quotes in context."),
+        typer.Option(
+            help="Documents of the facts, as given to `sayso build`, to show quotes in context; a project has its own."
+        ),
     ] = None,
     reasons: Annotated[
         Path | None, typer.Option(help="Reasons for rejecting a quote, one per line; the first nine have keys.")
@@ -72,7 +75,7 @@ def serve(
     Example: `sayso serve --data demo/store --run demo/cnns_att_f_ld`
     """
     if project is not None:
-        data, facts, db = _of_project(project, data, facts, db)
+        data, facts, db, documents = _of_project(project, data, facts, db, documents)
     if data is None:
         raise UserError("name a project (`sayso serve DIR`), or a store with --data")
     try:
@@ -102,16 +105,17 @@ def serve(
 
 
 def _of_project(
-    folder: Path, data: Path | None, facts: list[Path] | None, db: Path | None
-) -> tuple[Path, list[Path] | None, Path]:
-    """Return the store, the facts (if they are extracted already) and the database of a project."""
+    folder: Path, data: Path | None, facts: list[Path] | None, db: Path | None, documents: Path | None
+) -> tuple[Path, list[Path] | None, Path, Path]:
+    """Return the store, the facts (if they are extracted already), the database and the documents of a project."""
     from sayso.project import open_project
 
     project = open_project(folder)
     if data is None and not project.store.is_dir():
         raise UserError(f"{folder}: no store yet: run the project with `{as_command('sayso', 'run', folder)}`")
     found = [project.facts] if (project.facts / FACTS_FILE).is_file() else None
-    return data or project.store, facts or found, db or project.database
+    documents = documents or project.build_inputs.documents
+    return data or project.store, facts or found, db or project.database, documents
 
 
 def _with_predictions(data: Path, runs: list[Path], part: str) -> str:
