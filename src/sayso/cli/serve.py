@@ -1,17 +1,19 @@
 """`sayso serve`: run the workbench in the browser."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import note, say, stages
+from sayso.cli.console import Terminated, note, say, stages
 from sayso.cli.options import NoVerify, settings_from
 from sayso.errors import MissingExtraError, UserError, as_command
 from sayso.facts.file import FACTS_FILE
 
 if TYPE_CHECKING:
+    from sayso.annotate.store import AnnotationDatabase
     from sayso.serve.server import ServeSettings
 
 
@@ -44,6 +46,12 @@ def serve(
         str, typer.Option(help="Host to listen on; annotators on other machines need a link.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free port.")] = 8017,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Where a proxy on this machine offers the workbench, such as https://example.org/sayso."
+        ),
+    ] = None,
     annotator: Annotated[
         list[str] | None,
         typer.Option(help="Annotator who gets a link to connect from other machines, printed once; may be repeated."),
@@ -70,7 +78,7 @@ def serve(
     open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Annotate, review facts and explore explanations in the browser; runs until Ctrl-C.
+    """Annotate, review facts and explore explanations in the browser; runs until Ctrl-C or SIGTERM.
 
     Example: `sayso serve --data demo/store --run demo/cnns_att_f_ld`
     """
@@ -80,7 +88,7 @@ def serve(
         raise UserError("name a project (`sayso serve DIR`), or a store with --data")
     try:
         from sayso.serve.app import make_app
-        from sayso.serve.server import ServeSettings, make_links, open_socket
+        from sayso.serve.server import ServeSettings, open_socket
         from sayso.serve.server import run as run_server
     except ModuleNotFoundError as error:
         if str(error.name).startswith("sayso"):
@@ -96,12 +104,12 @@ def serve(
     _refuse_odd_links(settings, annotator or [], new_links)
     app = make_app(settings)
     if not settings.is_local:
-        names = [*(annotator or ()), *settings.leads]
-        for name, link in make_links(app.state.workbench.database, settings, names, new_links):
-            say(f"link for {name}, shown only once: {link}")
-        note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
+        _say_links(app.state.workbench.database, settings, [*(annotator or ()), *settings.leads], new_links)
     _say_where(settings, open_page)
-    run_server(app, opened)
+    try:
+        run_server(app, opened)
+    except Terminated:  # how services are stopped
+        note("stopped; everything is saved")
 
 
 def _of_project(
@@ -151,7 +159,17 @@ def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bo
         option = "--annotator" if names else "--new-links"
         raise UserError(f"{option} is for annotators on other machines, who cannot reach {settings.host}: see --host")
     if not settings.is_local and not names and not settings.leads:
-        raise UserError(f"{settings.host} can be reached from other machines: allow annotators with --annotator NAME")
+        where = settings.public_url or settings.host
+        raise UserError(f"{where} can be reached from other machines: allow annotators with --annotator NAME")
+
+
+def _say_links(database: "AnnotationDatabase", settings: "ServeSettings", names: list[str], new_links: bool) -> None:
+    from sayso.serve.server import make_links
+
+    for name, link in make_links(database, settings, names, new_links):
+        say(f"link for {name}, shown only once: {link}")
+    warning = " Use a trusted network: HTTP is not encrypted" * settings.url.startswith("http:")
+    note(f"the links are like passwords; --new-links replaces them.{warning}")
 
 
 def _say_where(settings: "ServeSettings", open_page: bool) -> None:
@@ -162,6 +180,8 @@ def _say_where(settings: "ServeSettings", open_page: bool) -> None:
             f"warning: other users of this machine can read or change {database}; to prevent this: chmod 600 {database}"
         )
     say(f"workbench: {settings.url}", flush=True)
+    if settings.public_url:
+        note(f"the proxy must pass requests on to {replace(settings, public_url='').url}")
     if not settings.is_local and not settings.leads:
         note("nobody can change the queue, pilot round or guideline: name a lead with --lead NAME")
     note(f"annotations are saved in {database}; Ctrl-C stops the workbench")
