@@ -149,10 +149,9 @@ def copy_database(source: Path, target: Path) -> CopiedDatabase:
                 copy.execute("PRAGMA journal_mode = DELETE")
                 if fault := _fault_in(copy):
                     raise BadInputError(f"{source}: the database is damaged ({fault}); nothing was written")
-                counts = (
-                    copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("annotator", "step")
-                )
-                copied = CopiedDatabase(*counts, os.fstat(file.fileno()).st_size)
+                counted = "SELECT (SELECT count(*) FROM annotator), (SELECT count(*) FROM step)"
+                num_annotators, num_steps = copy.execute(counted).fetchone()
+            copied = CopiedDatabase(num_annotators, num_steps, os.fstat(file.fileno()).st_size)
             _refuse_taken(target)
     return copied
 

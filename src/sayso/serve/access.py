@@ -43,10 +43,11 @@ class Access:
     def annotator(self, request: HTTPConnection) -> Annotator | None:
         """Return the annotator who is signed in in this browser, or None."""
         if not hasattr(request.state, "annotator"):
-            token = self._sent_token(request)
-            kind, secret = ("link", token) if token else ("session", request.cookies.get(self.cookie, ""))
+            token, secret = self._sent_token(request), request.cookies.get(self.cookie, "")
             with self._bench.database.reading() as connection:
-                request.state.annotator = people.secret_annotator(connection, kind, secret)
+                request.state.annotator = people.secret_annotator(
+                    connection, "link" if token else "session", token or secret
+                )
         found: Annotator | None = request.state.annotator
         return found
 

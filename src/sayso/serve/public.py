@@ -3,7 +3,7 @@
 Scripts on other machines send the token of an annotator's link as `Authorization: Bearer TOKEN`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -86,7 +86,7 @@ def get_marks(
     ]
 
 
-for _path, _endpoint in {
+_ROUTES: dict[str, Callable[..., Any]] = {
     "/facts": get_extractions,
     "/facts/{facts}": get_facts_page,
     "/facts/{facts}/fact": get_extracted_fact,
@@ -95,7 +95,8 @@ for _path, _endpoint in {
     "/predictions/{run}/fact": get_fact,
     "/decisions": get_decisions,
     "/marks": get_marks,
-}.items():
+}
+for _path, _endpoint in _ROUTES.items():
     v1.add_api_route(_path, _endpoint, methods=["GET"])
 v1.add_api_route("/decisions/files/{form}", get_file, methods=["GET"], response_class=Response)
 
