@@ -113,6 +113,11 @@ def annotate(page: Page) -> None:
     """Mark, submit and reopen a fact."""
     page.get_by_role("button", name="Start").click()
     expect(page.locator("li.current")).to_be_focused()
+    page.locator("#comment").fill("a draft")
+    stored = page.evaluate("Object.keys(localStorage)")
+    assert [name for name in stored if name.startswith("sayso-comment%2Fsayso/Ada/")], "not that of another path"
+    page.keyboard.press("Escape")
+    expect(page.locator("#saved")).to_have_text("· saved")
     page.keyboard.press("Shift+I")
     page.keyboard.press("n")
     page.wait_for_url(lambda url, first=page.url: url != first)
