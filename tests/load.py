@@ -30,9 +30,14 @@ def make_room(database: Path) -> None:
         write_settings(connection, QueueSettings(annotators_per_fact=20, order="random"))
 
 
-async def put_load(url: str, num_people: int, num_marks: int, name: str = "annotator") -> Load:
-    """Let annotators with this name prefix make marks at the same time; return what was sent and how long it took."""
-    load = Load([], {})
+async def put_load(
+    url: str, num_people: int, num_marks: int, name: str = "annotator", load: Load | None = None
+) -> Load:
+    """Let annotators with this name prefix make marks at the same time; return what was sent and how long it took.
+
+    A given `load` grows with every mark that the workbench has confirmed.
+    """
+    load = Load([], {}) if load is None else load
     async with asyncio.TaskGroup() as group:
         for number in range(num_people):
             group.create_task(_work(url, f"{name} {number}", num_marks // num_people, load))

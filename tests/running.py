@@ -19,10 +19,15 @@ def start(*options: object) -> Running:
     """Start a workbench on a free port, and return once it has printed its URL."""
     program = [sys.executable, "-c", "from sayso.cli import main; main()", "serve", *map(str, options)]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
+    return Running(url_of(process), process)
+
+
+def url_of(process: subprocess.Popen[str]) -> str:
+    """Return the URL of a workbench, once it has printed it."""
     assert process.stdout
     for line in process.stdout:
         if line.startswith("workbench: "):
-            return Running(line.split()[1], process)
+            return line.split()[1]
     raise AssertionError(f"the workbench ended with {process.wait()}")
 
 

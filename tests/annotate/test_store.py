@@ -13,11 +13,12 @@ from sayso.annotate.store import (
     MIGRATIONS,
     AnnotationDatabase,
     DiskFullError,
+    copy_database,
     is_open_to_others,
     reading_from,
     writing_to,
 )
-from sayso.errors import BadInputError
+from sayso.errors import BadInputError, UserError
 
 
 def make_older(path: Path, version: int) -> None:
@@ -253,3 +254,77 @@ def test_another_programs_database_is_refused_unchanged(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="another program"):
         read_names(tmp_path / "a.db")
     assert files_of(tmp_path) == before
+
+
+def names_in(path: Path) -> list[str]:
+    with reading_from(path) as connection:
+        return [row[0] for row in connection.execute("SELECT name FROM annotator ORDER BY id")]
+
+
+def test_a_copy_of_an_open_database_has_what_was_saved_and_nothing_of_a_transaction(tmp_path: Path) -> None:
+    database = AnnotationDatabase(tmp_path / "a.db")
+    with database.writing() as connection:
+        annotator_named(connection, "Ada")
+    with database.writing() as connection:
+        annotator_named(connection, "Ben")
+        copied = copy_database(tmp_path / "a.db", tmp_path / "copy.db")
+    assert copied == (1, 0, (tmp_path / "copy.db").stat().st_size)
+    assert names_in(tmp_path / "copy.db") == ["Ada"]
+    assert names_in(tmp_path / "a.db") == ["Ada", "Ben"]
+    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
+    assert {path.name for path in tmp_path.iterdir()} == {"a.db", "a.db-wal", "a.db-shm", "copy.db"}
+    database.close()
+
+
+def test_a_copy_has_the_log_that_a_killed_process_left(tmp_path: Path) -> None:
+    database = AnnotationDatabase(tmp_path / "a.db")
+    with database.writing() as connection:
+        annotator_named(connection, "Ada")
+    (tmp_path / "killed").mkdir()
+    for name in ("a.db", "a.db-wal"):
+        (tmp_path / "killed" / name).write_bytes((tmp_path / name).read_bytes())
+    database.close()
+    copy_database(tmp_path / "killed" / "a.db", tmp_path / "copy.db")
+    assert names_in(tmp_path / "copy.db") == ["Ada"]
+
+
+def test_a_copy_of_an_older_database_is_of_its_version(tmp_path: Path) -> None:
+    make_older(tmp_path / "a.db", 1)
+    assert copy_database(tmp_path / "a.db", tmp_path / "copy.db").num_annotators == 1
+    with sqlite3.connect(tmp_path / "copy.db") as connection:
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == 1
+    connection.close()
+
+
+@pytest.mark.parametrize("taken", ["copy.db", "copy.db-wal", "copy.db-journal"])
+def test_a_copy_overwrites_nothing(tmp_path: Path, taken: str) -> None:
+    AnnotationDatabase(tmp_path / "a.db").close()
+    (tmp_path / taken).write_text("precious")
+    with pytest.raises(UserError, match=f"{taken}: exists and is not overwritten"):
+        copy_database(tmp_path / "a.db", tmp_path / "copy.db")
+    assert (tmp_path / taken).read_text() == "precious"
+    assert {path.name for path in tmp_path.iterdir()} == {"a.db", taken}
+
+
+def test_a_damaged_database_is_not_copied(tmp_path: Path) -> None:
+    with writing_to(tmp_path / "a.db") as connection:
+        for number in range(500):
+            annotator_named(connection, f"annotator {number}")
+    content = bytearray((tmp_path / "a.db").read_bytes())
+    for place in range(4096 * 2, len(content), 4096):
+        content[place : place + 64] = b"\xff" * 64
+    (tmp_path / "a.db").write_bytes(content)
+    with pytest.raises(BadInputError, match=r"a\.db: the database is damaged \(.*\); nothing was written"):
+        copy_database(tmp_path / "a.db", tmp_path / "copy.db")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.db"}
+
+
+def test_only_annotation_databases_are_copied(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.db") as connection:
+        connection.execute("CREATE TABLE songs (title TEXT)")
+    connection.close()
+    (tmp_path / "text.db").write_text("not a database, but longer than its header " * 9)
+    for name, message in (("other.db", "another program"), ("text.db", "not a valid"), ("none.db", "no such file")):
+        with pytest.raises(BadInputError, match=message):
+            copy_database(tmp_path / name, tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()

@@ -91,6 +91,7 @@ def test_serve_opens_a_project(user: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert result.exit_code == 0, result.output
     assert (opened[0].data, opened[0].facts) == (Path("p/store"), (Path("p/facts"),))
     assert opened[0].database == Path("p/annotations.db")
+    assert opened[0].documents == Path("p/../files/articles.jsonl")
 
 
 @pytest.mark.slow

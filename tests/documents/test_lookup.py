@@ -40,13 +40,39 @@ def test_a_single_text_is_a_document(tmp_path: Path) -> None:
     assert DocumentLookup(path).text("one.txt") == TEXTS["one"]
 
 
-def test_what_cannot_be_looked_up_is_refused(tmp_path: Path) -> None:
+def test_documents_in_gzip_are_found_whatever_the_name_of_the_file(tmp_path: Path) -> None:
+    for name in ("docs.jsonl.gz", "docs.jsonl"):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(lines(TEXTS).encode()))
+        documents = DocumentLookup(path)
+        assert [documents.text(each) for each in TEXTS] == [*TEXTS.values()]
+        documents.close()
+        with pytest.raises(ValueError, match="closed"):
+            documents.text("one")
+
+
+def test_a_file_that_is_replaced_is_still_read_as_it_was_opened(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    path.write_text(lines(TEXTS))
+    documents = DocumentLookup(path)
+    assert documents.text("one") == TEXTS["one"]
+    path.unlink()
+    path.write_text(lines({"other": "Another."}))
+    assert documents.text("2") == TEXTS["2"]
+
+
+def test_damaged_gzip_costs_the_context_and_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "docs.jsonl.gz"
+    path.write_bytes(gzip.compress(lines(TEXTS).encode())[:-12])
+    documents = DocumentLookup(path)
+    assert [documents.text(each) for each in TEXTS] == [None, None]
+    (told,) = caplog.messages
+    assert told.startswith(f"{path}: the gzip file is truncated or damaged")
+
+
+def test_documents_that_do_not_exist_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="no such file"):
         DocumentLookup(tmp_path / "nowhere")
-    path = tmp_path / "docs.jsonl.gz"
-    path.write_bytes(gzip.compress(lines(TEXTS).encode()))
-    with pytest.raises(BadInputError, match="decompress it first"):
-        DocumentLookup(path)
 
 
 def test_the_context_is_two_sentences_on_each_side_without_markup() -> None:

@@ -1,13 +1,17 @@
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
 from starlette.testclient import TestClient
 
 from sayso.annotate.store import AnnotationDatabase
+from sayso.errors import UserError
 from sayso.serve.responses import FOLDER, STATIC_URL
 from sayso.serve.server import ServeSettings, make_links
+from toy_extraction import write_found
 from toy_workbench import Person, open_client
 
 PAGES = ["/annotate", "/annotate/queue", "/annotate/guideline", "/annotate/pilot", "/agreement", "/api", "/sign-in"]
@@ -239,3 +243,106 @@ def test_loopback_is_local(host: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org", "localhost.evil.example"])
 def test_every_other_address_asks_for_tokens(host: str, tmp_path: Path) -> None:
     assert not ServeSettings(data=tmp_path, database=tmp_path / "a.db", host=host).is_local
+
+
+ROOT = "/team/sayso"
+LINK = re.compile(r'\s(href|src|action|formaction)="([^"]*)"')
+
+
+@pytest.fixture
+def public(settings: ServeSettings, tmp_path: Path) -> ServeSettings:
+    """A workbench behind a proxy that passes requests for a path on."""
+    facts = (write_found(tmp_path / "news"),)
+    return replace(settings, public_url=f"https://work.example{ROOT}/", facts=facts)
+
+
+def enter(client: TestClient, settings: ServeSettings) -> Person:
+    """Sign a lead in by link."""
+    ((_, link),) = make_links(client.app.state.workbench.database, settings, ["Ada"], is_renewed=True)
+    ada = Person(client)
+    ada.page(link, OPENED)
+    return ada
+
+
+def test_every_link_and_redirect_is_within_the_path_of_the_public_url(public: ServeSettings) -> None:
+    with open_client(public) as client:
+        enter(client, public)
+        waiting, seen, kinds = [f"{ROOT}/", ROOT], set(), set()
+        while waiting:
+            url = waiting.pop()
+            key = urlsplit(url).path, frozenset(parse_qs(urlsplit(url).query))
+            if key in seen:
+                continue
+            seen.add(key)
+            answer = client.get(f"https://work.example{url}")
+            assert answer.status_code == 200, url
+            for each in answer.history:
+                assert each.headers["location"].startswith(f"{ROOT}/"), url
+            if not answer.headers["content-type"].startswith("text/html"):
+                continue
+            assert f'<meta name="root" content="{ROOT}">' in answer.text
+            for kind, link in LINK.findall(answer.text):
+                found = urljoin(str(answer.url), unescape(link))
+                assert found.startswith((f"https://work.example{ROOT}/", "https://example.org/")), (url, link)
+                kinds.add(kind)
+                if kind in ("href", "src") and urlsplit(found).netloc == "work.example":
+                    waiting.append(found.removeprefix("https://work.example").partition("#")[0])
+        paths = {path for path, _ in seen}
+        pages = ("/annotate/fact", "/agreement", "/predictions/run", "/review/news/fact", "/try", "/decisions", "/api")
+        assert {ROOT + page for page in pages} <= paths
+        assert kinds == {"href", "src", "action"}
+
+
+def test_a_proxy_may_pass_requests_on_without_the_path(public: ServeSettings) -> None:
+    with open_client(public) as client:
+        enter(client, public)
+        for prefix in ("", ROOT):
+            answer = client.get(f"https://work.example{prefix}/annotate/", follow_redirects=False)
+            assert answer.headers["location"] == f"{ROOT}/annotate"
+            assert client.get(f"https://work.example{prefix}/annotate").status_code == 200
+
+
+def test_paths_in_scripts_are_completed_with_the_path_of_the_public_url() -> None:
+    completing = ("rooted(", "send(", "sendAtEnd(", ".add(")
+    for path in FOLDER.rglob("*.js"):
+        for line in path.read_text().splitlines():
+            if re.search(r"""["'`]/\w""", line):
+                assert any(word in line for word in completing), f"{path}: {line.strip()}"
+
+
+def test_a_cookie_behind_a_proxy_with_https_is_secure_and_only_for_its_path(public: ServeSettings) -> None:
+    with open_client(public) as client:
+        cookie = client.get("/sign-in").headers["set-cookie"]
+        assert f"Path={ROOT};" in cookie
+        assert "Secure" in cookie
+        ada = enter(client, public)
+        token = ada.token
+        ada.post_form("/sign-out")
+        headers = {"X-Form-Token": token}
+        assert client.put("/api/guideline", json={"text": "new"}, headers=headers).status_code == 401
+    with open_client(replace(public, public_url=f"http://work.example{ROOT}")) as client:
+        assert "Secure" not in client.get("/sign-in").headers["set-cookie"]
+
+
+def test_behind_a_proxy_requests_come_from_pages_of_the_public_url(public: ServeSettings) -> None:
+    with open_client(public) as client:
+        assert client.get("/api/queue").status_code == 401
+        ada = enter(client, public)
+        for origin, status in (
+            ("https://work.example", 200),
+            ("http://work.example", 403),
+            ("http://127.0.0.1:8017", 403),
+        ):
+            # What a proxy says of itself changes nothing.
+            for more in ({}, {"X-Forwarded-Proto": "http", "X-Forwarded-Host": "127.0.0.1:8017", "Host": "127.0.0.1"}):
+                headers = {"X-Form-Token": ada.token, "Origin": origin, **more}
+                assert client.put("/api/guideline", json={"text": "new"}, headers=headers).status_code == status
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["example.org", "ftp://work.example", "https://", "https://a/b?c", "https://a/b c", 'https://a/"b', "https://u@a"],
+)
+def test_a_public_url_that_is_none_is_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(UserError, match="not a URL for --public-url"):
+        ServeSettings(data=tmp_path, database=tmp_path / "a.db", public_url=url)

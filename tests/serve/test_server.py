@@ -4,7 +4,9 @@ import re
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -91,7 +93,25 @@ def test_half_a_request_does_not_keep_it_from_ending(tmp_path: Path) -> None:
             assert httpx.get(f"{running.url}/sign-in").status_code == 200
             running.process.send_signal(signal.SIGTERM)
             assert half.recv(1000) == b""  # after the request deadline, the response would be 408
-            assert running.process.wait(300) == 143
+            assert running.process.wait(300) == 0
+
+
+@pytest.mark.slow
+def test_sigterm_ends_it_with_0_and_everything_confirmed_is_saved(tmp_path: Path) -> None:
+    store = make_store(tmp_path, [line for pair in range(100, 200) for line in fact_lines(pair)])
+    make_room(tmp_path / "marks.db")
+    load = Load([], {})
+    with serving(store.folder, tmp_path / "marks.db") as running, ThreadPoolExecutor(1) as pool:
+        working = pool.submit(asyncio.run, put_load(running.url, 8, 800, load=load))
+        while len(load.sent) < 100 and not working.done():
+            time.sleep(0.01)
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(10) == 0
+        assert working.exception() is not None, "the annotators were working when it ended"
+    assert 100 <= len(load.sent) < 800
+    assert num_lost(tmp_path / "marks.db", load) == 0
+    # The log was merged into the file when the database was closed.
+    assert [path.name for path in tmp_path.glob("marks.db*")] == ["marks.db"]
 
 
 def test_a_message_about_a_bad_request_is_not_written_for_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:

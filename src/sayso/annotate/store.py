@@ -12,9 +12,11 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from sayso.errors import BadInputError, UserError, reason_of
+from sayso.io.atomic import atomic_file
 
 Connection = sqlite3.Connection
 Row = sqlite3.Row
@@ -115,6 +117,60 @@ def reading_from(path: Path) -> Iterator[Connection]:
             copy.row_factory = sqlite3.Row
             _migrate(path, copy)
             yield copy
+
+
+class CopiedDatabase(NamedTuple):
+    """What a copy of a database contains."""
+
+    num_annotators: int
+    num_steps: int
+    num_bytes: int
+
+
+def copy_database(source: Path, target: Path) -> CopiedDatabase:
+    """Copy a database, which may be in use, into a new file that only its owner can read.
+
+    The copy is one snapshot with everything that was saved before the call; readers and writers of the source do not
+    wait. It gets its name only after SQLite has checked it.
+
+    Raises:
+        UserError: the target exists, the source is missing or damaged, or the disk is full.
+    """
+    _refuse_missing(source)
+    _refuse_taken(target)
+    with _as_user_errors(source), contextlib.closing(_open_to_read(source)) as connection:
+        if not _version(source, connection):
+            raise BadInputError(f"{source}: not an annotation database; choose another with `--db`")
+        with atomic_file(target, "wb") as file, _as_user_errors(target):
+            os.fchmod(file.fileno(), 0o600)
+            with contextlib.closing(sqlite3.connect(file.name, isolation_level=None)) as copy:
+                connection.backup(copy)
+                # A backup is one file, without a log.
+                copy.execute("PRAGMA journal_mode = DELETE")
+                if fault := _fault_in(copy):
+                    raise BadInputError(f"{source}: the database is damaged ({fault}); nothing was written")
+                counted = "SELECT (SELECT count(*) FROM annotator), (SELECT count(*) FROM step)"
+                num_annotators, num_steps = copy.execute(counted).fetchone()
+            copied = CopiedDatabase(num_annotators, num_steps, os.fstat(file.fileno()).st_size)
+            _refuse_taken(target)
+    return copied
+
+
+def _fault_in(connection: Connection) -> str:
+    """Return what SQLite's integrity check finds first; empty if nothing."""
+    try:
+        (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return "" if found == "ok" else " ".join(found.split())
+
+
+def _refuse_taken(path: Path) -> None:
+    """Raise if a database, or the log of one, is where a new one should be written."""
+    _refuse_folder(path)
+    for each in (path, _log_of(path), Path(f"{os.path.realpath(path)}-journal")):
+        if os.path.lexists(each):
+            raise UserError(f"{each}: exists and is not overwritten; move it away, or choose another file")
 
 
 def is_open_to_others(path: Path) -> bool:

@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from sayso import __version__
 from sayso.cli.annotations import app as annotations
+from sayso.cli.backup import backup, restore
 from sayso.cli.build import build
 from sayso.cli.console import interrupted, note, print_any_character, terminable
 from sayso.cli.corpus import check, invent
@@ -140,7 +141,7 @@ app = typer.Typer(
 )
 
 _MAKING = (new, run, invent, build, check, prepare, train)
-_USING = (predict, extract, score, evaluate, explain, export, serve, reproduce)
+_USING = (predict, extract, score, evaluate, explain, export, serve, backup, restore, reproduce)
 COMMANDS: dict[str, Callable[..., None]] = {command.__name__: command for command in (*_MAKING, *_USING)}
 """The commands, in workflow order."""
 

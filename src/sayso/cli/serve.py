@@ -1,23 +1,26 @@
 """`sayso serve`: run the workbench in the browser."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.console import note, say, stages
+from sayso.cli.console import Terminated, note, say, stages
 from sayso.cli.options import NoVerify, settings_from
 from sayso.errors import MissingExtraError, UserError, as_command
 from sayso.facts.file import FACTS_FILE
 
 if TYPE_CHECKING:
+    from sayso.annotate.store import AnnotationDatabase
     from sayso.serve.server import ServeSettings
 
 
 def serve(
     project: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Project to show: its store, its facts and its decisions.")
+        Path | None,
+        typer.Argument(metavar="DIR", help="Project to show: its store, its facts, its decisions and its documents."),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="The store to show; by default that of the project.")] = None,
     runs: Annotated[
@@ -43,6 +46,12 @@ def serve(
         str, typer.Option(help="Host to listen on; annotators on other machines need a link.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free port.")] = 8017,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Where a proxy on this machine offers the workbench, such as https://example.org/sayso."
+        ),
+    ] = None,
     annotator: Annotated[
         list[str] | None,
         typer.Option(help="Annotator who gets a link to connect from other machines, printed once; may be repeated."),
@@ -56,7 +65,9 @@ def serve(
     ] = None,
     documents: Annotated[
         Path | None,
-        typer.Option(help="Documents that the facts quote, as given to `sayso build`, to show quotes in context."),
+        typer.Option(
+            help="Documents of the facts, as given to `sayso build`, to show quotes in context; a project has its own."
+        ),
     ] = None,
     reasons: Annotated[
         Path | None, typer.Option(help="Reasons for rejecting a quote, one per line; the first nine have keys.")
@@ -67,17 +78,17 @@ def serve(
     open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
     _no_verify: NoVerify = False,
 ) -> None:
-    """Annotate, review facts and explore explanations in the browser; runs until Ctrl-C.
+    """Annotate, review facts and explore explanations in the browser; runs until Ctrl-C or SIGTERM.
 
     Example: `sayso serve --data demo/store --run demo/cnns_att_f_ld`
     """
     if project is not None:
-        data, facts, db = _of_project(project, data, facts, db)
+        data, facts, db, documents = _of_project(project, data, facts, db, documents)
     if data is None:
         raise UserError("name a project (`sayso serve DIR`), or a store with --data")
     try:
         from sayso.serve.app import make_app
-        from sayso.serve.server import ServeSettings, make_links, open_socket
+        from sayso.serve.server import ServeSettings, open_socket
         from sayso.serve.server import run as run_server
     except ModuleNotFoundError as error:
         if str(error.name).startswith("sayso"):
@@ -93,25 +104,26 @@ def serve(
     _refuse_odd_links(settings, annotator or [], new_links)
     app = make_app(settings)
     if not settings.is_local:
-        names = [*(annotator or ()), *settings.leads]
-        for name, link in make_links(app.state.workbench.database, settings, names, new_links):
-            say(f"link for {name}, shown only once: {link}")
-        note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
+        _say_links(app.state.workbench.database, settings, [*(annotator or ()), *settings.leads], new_links)
     _say_where(settings, open_page)
-    run_server(app, opened)
+    try:
+        run_server(app, opened)
+    except Terminated:  # how services are stopped
+        note("stopped; everything is saved")
 
 
 def _of_project(
-    folder: Path, data: Path | None, facts: list[Path] | None, db: Path | None
-) -> tuple[Path, list[Path] | None, Path]:
-    """Return the store, the facts (if they are extracted already) and the database of a project."""
+    folder: Path, data: Path | None, facts: list[Path] | None, db: Path | None, documents: Path | None
+) -> tuple[Path, list[Path] | None, Path, Path]:
+    """Return the store, the facts (if they are extracted already), the database and the documents of a project."""
     from sayso.project import open_project
 
     project = open_project(folder)
     if data is None and not project.store.is_dir():
         raise UserError(f"{folder}: no store yet: run the project with `{as_command('sayso', 'run', folder)}`")
     found = [project.facts] if (project.facts / FACTS_FILE).is_file() else None
-    return data or project.store, facts or found, db or project.database
+    documents = documents or project.build_inputs.documents
+    return data or project.store, facts or found, db or project.database, documents
 
 
 def _with_predictions(data: Path, runs: list[Path], part: str) -> str:
@@ -147,7 +159,17 @@ def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bo
         option = "--annotator" if names else "--new-links"
         raise UserError(f"{option} is for annotators on other machines, who cannot reach {settings.host}: see --host")
     if not settings.is_local and not names and not settings.leads:
-        raise UserError(f"{settings.host} can be reached from other machines: allow annotators with --annotator NAME")
+        where = settings.public_url or settings.host
+        raise UserError(f"{where} can be reached from other machines: allow annotators with --annotator NAME")
+
+
+def _say_links(database: "AnnotationDatabase", settings: "ServeSettings", names: list[str], new_links: bool) -> None:
+    from sayso.serve.server import make_links
+
+    for name, link in make_links(database, settings, names, new_links):
+        say(f"link for {name}, shown only once: {link}")
+    warning = " Use a trusted network: HTTP is not encrypted" * settings.url.startswith("http:")
+    note(f"the links are like passwords; --new-links replaces them.{warning}")
 
 
 def _say_where(settings: "ServeSettings", open_page: bool) -> None:
@@ -158,6 +180,8 @@ def _say_where(settings: "ServeSettings", open_page: bool) -> None:
             f"warning: other users of this machine can read or change {database}; to prevent this: chmod 600 {database}"
         )
     say(f"workbench: {settings.url}", flush=True)
+    if settings.public_url:
+        note(f"the proxy must pass requests on to {replace(settings, public_url='').url}")
     if not settings.is_local and not settings.leads:
         note("nobody can change the queue, pilot round or guideline: name a lead with --lead NAME")
     note(f"annotations are saved in {database}; Ctrl-C stops the workbench")

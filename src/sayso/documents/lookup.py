@@ -1,8 +1,13 @@
 """Documents by id, to show a sentence in its document: two sentences of context on each side, and the whole text."""
 
+import logging
+import os
+import shutil
+import tempfile
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
+from typing import Any, BinaryIO
 
 from sayso.documents.document import Document, files_in, is_document, is_json_lines, read_documents, written_path
 from sayso.documents.markup import without_markup
@@ -10,9 +15,10 @@ from sayso.documents.settings import BuildSettings
 from sayso.documents.split import split
 from sayso.errors import BadInputError
 from sayso.input_file import open_bytes, refuse_missing
-from sayso.readers.base import BadLine, BadLineError
-from sayso.readers.files import read_lines_between
+from sayso.readers.base import BadLineError
 from sayso.readers.json_line import json_object, string
+
+_log = logging.getLogger(__name__)
 
 NUM_CONTEXT = 2
 """The number of sentences before and after a quote."""
@@ -23,14 +29,13 @@ _CONTEXT_CHARACTERS = 4_000
 class DocumentLookup:
     """The documents that a corpus was built from, read on demand.
 
-    Like `sayso build`, it accepts a folder, a JSON lines file or a single text file.
+    Like `sayso build`, it accepts a folder, a JSON lines file or a single text file, plain or gzip. For JSON lines in
+    gzip, a decompressed temporary copy is made when the first document is shown, to find lines by their offset.
     """
 
     def __init__(self, path: Path) -> None:
         refuse_missing((path,))
         self._path, self._lock = path, Lock()
-        if self._is_lines and path.name.endswith(".gz"):
-            raise BadInputError(f"{path}: the file is compressed; decompress it first, since it is read by byte offset")
 
     def text(self, document_id: str) -> str | None:
         """Return the text of a document; None if the id is unknown or the document cannot be read."""
@@ -45,11 +50,31 @@ class DocumentLookup:
         return found.text if isinstance(found, Document) else None
 
     def _text_between(self, start: int, stop: int) -> str | None:
-        _, line = next(read_lines_between(self._path, start, stop), (0, BadLine("missing")))
         try:
-            return None if isinstance(line, BadLine) else string(json_object(line), "text", "")
-        except BadLineError:
+            return string(_record(os.pread(self._lines.fileno(), stop - start, start)), "text", "")
+        except (UnicodeDecodeError, BadLineError):
             return None
+
+    def close(self) -> None:
+        """Close the JSON lines and remove their temporary copy."""
+        if lines := self.__dict__.get("_lines"):
+            lines.close()
+
+    @cached_property
+    def _lines(self) -> BinaryIO:
+        """The JSON lines, decompressed; empty if they cannot be read, which is logged."""
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 closed by `close`
+        try:
+            with open_bytes(self._path) as (raw, stream):
+                if stream.raw is raw:
+                    copy.close()
+                    return self._path.open("rb")
+                shutil.copyfileobj(stream, copy, 2**20)
+            copy.seek(0)
+        except BadInputError as error:
+            _log.warning("%s; quotes are shown without their documents", error)
+            copy.truncate(0)
+        return copy
 
     @cached_property
     def _is_lines(self) -> bool:
@@ -67,17 +92,20 @@ class DocumentLookup:
         if not self._is_lines:
             return {self._path.name: (0, 0)}
         places, start = dict[str, tuple[int, int]](), 0
-        with self._path.open("rb") as file:
-            for line in file:
-                if document_id := _id_of(line):
-                    places.setdefault(document_id, (start, start + len(line)))
-                start += len(line)
+        for line in self._lines:
+            if document_id := _id_of(line):
+                places.setdefault(document_id, (start, start + len(line)))
+            start += len(line)
         return places
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    return json_object(line.decode("utf-8-sig").rstrip("\r\n"))
 
 
 def _id_of(line: bytes) -> str:
     try:
-        given = json_object(line.decode("utf-8-sig").rstrip("\r\n")).get("id")
+        given = _record(line).get("id")
     except (UnicodeDecodeError, BadLineError):
         return ""
     return str(given) if isinstance(given, str | int) else ""

@@ -22,6 +22,8 @@ router = APIRouter(include_in_schema=False)
 
 _COOKIE_SECONDS = 90 * 24 * 3600
 _MAX_TOKEN = 200
+TOKEN_PREFIX = "/api/v1/"
+"""Below this path, which only reads, the token of a link is accepted in place of a session."""
 
 
 class Access:
@@ -41,11 +43,20 @@ class Access:
     def annotator(self, request: HTTPConnection) -> Annotator | None:
         """Return the annotator who is signed in in this browser, or None."""
         if not hasattr(request.state, "annotator"):
-            secret = request.cookies.get(self.cookie, "")
+            token, secret = self._sent_token(request), request.cookies.get(self.cookie, "")
             with self._bench.database.reading() as connection:
-                request.state.annotator = people.secret_annotator(connection, "session", secret)
+                request.state.annotator = people.secret_annotator(
+                    connection, "link" if token else "session", token or secret
+                )
         found: Annotator | None = request.state.annotator
         return found
+
+    @staticmethod
+    def _sent_token(request: HTTPConnection) -> str:
+        """Return the token of a link that a script sends instead of a cookie; empty if there is none."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        is_for_scripts = request.url.path.startswith(TOKEN_PREFIX) and kind.lower() == "bearer"
+        return token.strip()[:_MAX_TOKEN] if is_for_scripts else ""
 
     def is_lead(self, annotator: Annotator) -> bool:
         """Return whether someone may change settings for everyone: a lead, or the only user of this machine."""
@@ -89,7 +100,15 @@ class Access:
 
     def _set_cookie(self, answer: Response, secret: str) -> None:
         # Lax, not strict: a link in an e-mail must open with the user signed in.
-        answer.set_cookie(self.cookie, secret, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
+        answer.set_cookie(
+            self.cookie,
+            secret,
+            max_age=_COOKIE_SECONDS,
+            path=self._bench.settings.root or "/",
+            secure=self._bench.settings.url.startswith("https:"),
+            httponly=True,
+            samesite="lax",
+        )
 
     def _token(self, secret: str) -> str:
         return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
@@ -201,5 +220,5 @@ def sign_out(request: Request, bench: Bench, sessions: Sessions) -> Response:
     with bench.database.writing() as connection:
         people.close_session(connection, request.cookies.get(sessions.cookie, ""))
     answer = RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
-    answer.delete_cookie(sessions.cookie)
+    answer.delete_cookie(sessions.cookie, bench.settings.root or "/")
     return answer

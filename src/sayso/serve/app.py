@@ -1,4 +1,4 @@
-"""The application: the open workbench, the routers, the page about the JSON API, and the checks on every request.
+"""The application: the open workbench, the routers, and the checks on every request.
 
 The checks are about size, CSRF and session; every response gets security headers.
 """
@@ -6,17 +6,16 @@ The checks are about size, CSRF and session; every response gets security header
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sayso import __version__
-from sayso.serve import access, agreement, decisions
+from sayso.serve import access, agreement, decisions, public
 from sayso.serve.annotate import pages as annotate
 from sayso.serve.annotate import queue
 from sayso.serve.predictions import pages as predictions
@@ -26,7 +25,6 @@ from sayso.serve.responses import (
     STATIC,
     STATIC_URL,
     ErrorResponse,
-    Render,
     RequestError,
     answer,
 )
@@ -42,18 +40,17 @@ _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 TOKEN_HEADER, TOKEN_FIELD = "X-Form-Token", "form_token"
 
-api_pages = APIRouter(include_in_schema=False)
-
 ROUTERS: tuple[APIRouter, ...] = (
     access.router,
     annotate.pages,
     queue.pages,
     agreement.pages,
-    api_pages,
+    public.pages,
     predictions.pages,
     review.pages,
     try_it.pages,
     decisions.pages,
+    public.v1,
     annotate.api,
     queue.api,
     agreement.api,
@@ -93,7 +90,7 @@ def make_app(settings: ServeSettings) -> FastAPI:
         # A foreign host name that resolves to this machine would let a foreign page read ours (DNS rebinding).
         hosts = ["127.0.0.1", "localhost", "[::1]", settings.bracketed_host]
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
-    app.add_middleware(SafetyMiddleware, max_body=settings.max_body)
+    app.add_middleware(SafetyMiddleware, max_body=settings.max_body, public_url=settings.public_url)
     for router in ROUTERS:
         app.include_router(router)
     for url in (STATIC_URL, _STATIC):
@@ -101,69 +98,32 @@ def make_app(settings: ServeSettings) -> FastAPI:
     return app
 
 
-@api_pages.get("/api")
-def api_page(request: Request, render: Render) -> Response:
-    """List every route with its parameters, request and response."""
-    description = request.app.openapi()
-    operations = [
-        {"method": method.upper(), "path": path, **_shown(operation)}
-        for path, methods in description["paths"].items()
-        for method, operation in methods.items()
-    ]
-    return render("api.html", operations=operations, schemas=description["components"]["schemas"])
-
-
-@api_pages.get("/api/openapi.json")
-def openapi(request: Request) -> dict[str, Any]:
-    """Return the OpenAPI description."""
-    description: dict[str, Any] = request.app.openapi()
-    return description
-
-
-def _shown(operation: dict[str, Any]) -> dict[str, Any]:
-    body = operation.get("requestBody", {}).get("content", {})
-    answers = [
-        name
-        for status, answer in operation["responses"].items()
-        if status.startswith("2")
-        for content in answer.get("content", {}).values()
-        for name in [_schema_name(content.get("schema", {}))]
-    ]
-    return {
-        "about": operation.get("description", ""),
-        "parameters": operation.get("parameters", []),
-        "takes": [_schema_name(content["schema"]) for content in body.values()],
-        "gives": answers,
-    }
-
-
-def _schema_name(schema: dict[str, Any]) -> str:
-    """Return the name of a schema, or its type if it has none."""
-    for part in (schema, schema.get("items", {}), *schema.get("anyOf", [])):
-        if "$ref" in part:
-            name = str(part["$ref"]).rsplit("/", 1)[1]
-            return f"list of {name}" if part is schema.get("items") else name
-    return str(schema.get("type", ""))
-
-
 class SafetyMiddleware:
-    """Refuse requests that are too large or incomplete, and add security headers to all responses."""
+    """Refuse requests that are too large or incomplete, and add security headers to all responses.
 
-    def __init__(self, app: ASGIApp, max_body: int) -> None:
+    Behind a proxy, the application sees requests for the public URL without its path; redirects get it again.
+    """
+
+    def __init__(self, app: ASGIApp, max_body: int, public_url: str = "") -> None:
         self._app = app
         self._max_body = max_body
+        public = urlsplit(public_url)
+        self._scheme, self._host, self._root = public.scheme, public.netloc, public.path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope = self._as_public(scope)
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in {**SAFETY_HEADERS, **_caching(scope["path"])}.items():
                     headers.setdefault(name, value)
+                if self._root and "location" in headers:
+                    headers["location"] = self._rooted(headers["location"])
             await send(message)
 
         try:
@@ -177,6 +137,20 @@ class SafetyMiddleware:
             return unread.pop() if unread else await receive()
 
         await self._app(scope, receive_again, send_safely)
+
+    def _as_public(self, scope: Scope) -> Scope:
+        """Return the request as it was sent to the public URL, whatever its proxy says; without the path of the URL."""
+        if not self._host:
+            return scope
+        path = scope["path"]
+        if path == self._root or path.startswith(f"{self._root}/"):
+            path = path.removeprefix(self._root) or "/"
+        others = [(name, value) for name, value in scope["headers"] if name != b"host"]
+        return {**scope, "path": path, "scheme": self._scheme, "headers": [(b"host", self._host.encode()), *others]}
+
+    def _rooted(self, location: str) -> str:
+        path = location.removeprefix(f"{self._scheme}://{self._host}")
+        return f"{self._root}{path}" if path.startswith("/") else location
 
 
 def _caching(path: str) -> dict[str, str]:

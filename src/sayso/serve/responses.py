@@ -6,6 +6,7 @@ An error has the same message as JSON under `/api` and as a page elsewhere:
 
 import hashlib
 import logging
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
@@ -139,8 +140,15 @@ _environment.globals |= {
 }
 
 
+_ROOTED = re.compile(r'(?<=\s)(href|src|action|formaction)="/(?!/)')
+"""A link to a page of ours. All values are escaped, so a quotation mark in a page is one of its template."""
+
+
 def page(request: Request, template: str, status: int = HTTPStatus.OK, **context: Any) -> HTMLResponse:
-    """Render a template with `context`, the signed-in annotator and the open workbench."""
+    """Render a template with `context`, the signed-in annotator and the open workbench.
+
+    Links, like those in redirects and in JSON, begin with `/`; here they get the path of the public URL.
+    """
     access, bench = request.app.state.access, request.app.state.workbench
     annotator = access.annotator(request)
     shared = {
@@ -150,7 +158,8 @@ def page(request: Request, template: str, status: int = HTTPStatus.OK, **context
         "bench": bench,
         "section": template.partition("/")[0],
     }
-    return HTMLResponse(_environment.get_template(template).render(**(shared | context)), status_code=status)
+    text, root = _environment.get_template(template).render(**(shared | context)), bench.settings.root
+    return HTMLResponse(_ROOTED.sub(rf'\1="{root}/', text) if root else text, status_code=status)
 
 
 def download(name: str, content: str | bytes, media_type: str) -> Response:
@@ -219,7 +228,8 @@ def _moved(request: Request) -> str | None:
     path = request.url.path.removeprefix("/api")
     for old, new in _MOVED.items():
         if path == old or path.startswith(f"{old}/"):
-            return str(request.url.replace(path=request.url.path.replace(old, new, 1)))
+            url = request.url
+            return f"{url.path.replace(old, new, 1)}{'?' * bool(url.query)}{url.query}"
     return None
 
 

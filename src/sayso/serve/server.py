@@ -8,6 +8,7 @@ import asyncio
 import errno
 import ipaddress
 import logging
+import re
 import resource
 import socket
 import time
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import h11
 import uvicorn
@@ -32,6 +34,7 @@ _BACKLOG = 64
 _SHUTDOWN_SECONDS = 5
 """How long pending requests may take when the server shuts down."""
 _ANY_HOST = ("0.0.0.0", "::")
+_PUBLIC_URL = re.compile(r"https?://(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?(?:/[\w.~-]+)*", re.ASCII)
 
 REQUEST_SECONDS = 30.0
 """How long a request may take to arrive, counted from the connection or its first byte."""
@@ -50,8 +53,9 @@ class ServeSettings:
 
     `facts` are extractions, as files or folders. `part` is a part of the store; if empty, the first of test, validation
     and train that exists. `leads` may change the queue, pilot round and guideline; if there are none, the only user of
-    this machine is the lead. `documents` are those that the facts quote; `reasons` are those for rejecting a quote.
-    `max_body` is the maximum request size in bytes.
+    this machine is the lead. `public_url` is where a proxy makes the workbench available, if it does. `documents` are
+    those that the facts quote; `reasons` are those for rejecting a quote. `max_body` is the maximum request size in
+    bytes.
     """
 
     data: Path
@@ -61,6 +65,7 @@ class ServeSettings:
     part: str = ""
     host: str = "127.0.0.1"
     port: Annotated[int, Range(0, 65_535)] = 8017
+    public_url: str = ""
     leads: tuple[str, ...] = ()
     documents: Path | None = None
     reasons: tuple[str, ...] = REASONS
@@ -68,10 +73,22 @@ class ServeSettings:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
+        if self.public_url and not _PUBLIC_URL.fullmatch(self.public_url):
+            raise UserError(
+                f"{self.public_url}: not a URL for --public-url; expected one such as https://example.org/sayso"
+            )
+
+    @property
+    def root(self) -> str:
+        """The path of the public URL, which begins all links; empty if the workbench has a host of its own."""
+        return urlsplit(self.public_url).path
 
     @property
     def is_local(self) -> bool:
         """Whether only this machine can connect; otherwise, users need a link with a token."""
+        if self.public_url:
+            return False
         if self.host == _LOCAL_NAME:
             return True
         try:
@@ -86,8 +103,8 @@ class ServeSettings:
 
     @property
     def url(self) -> str:
-        """The URL of the start page."""
-        return f"http://{self.bracketed_host}:{self.port}"
+        """The URL of the start page, as users open it."""
+        return self.public_url or f"http://{self.bracketed_host}:{self.port}"
 
 
 def max_connections() -> int:

@@ -222,6 +222,8 @@ class Workbench:
         """Stop the models' processes and close the database."""
         for worker in self.workers.values():
             worker.close()
+        if self.documents:
+            self.documents.close()
         self.database.close()
 
 

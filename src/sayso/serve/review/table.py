@@ -109,6 +109,10 @@ def _keys(facts: Iterable[Triple]) -> pa.Array:
 
 
 Grouping = Literal["", "pair", "sentence"]
+DecisionFilterName = Annotated[
+    Literal["open", "any", "accepted", "rejected", "needs_evidence"],
+    Field(description="The decision on the fact; `open` means none."),
+]
 ReviewSort = Literal["status", "probability", "support", "sentences", "relation", "head", "tail"]
 
 
@@ -131,10 +135,7 @@ class ReviewQuery(TableQuery):
     status: Annotated[
         Literal["", "new", "known", "contradicts"], Field(description="How the fact compares with the knowledge base.")
     ] = ""
-    decision: Annotated[
-        Literal["open", "any", "accepted", "rejected", "needs_evidence"],
-        Field(description="The decision on the fact; `open` means none."),
-    ] = "open"
+    decision: DecisionFilterName = "open"
     sort: ReviewSort = "status"
     since: Annotated[int | None, Field(ge=0, le=2**53, description="Also list facts decided after this log event.")] = (
         None

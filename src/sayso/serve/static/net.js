@@ -1,6 +1,7 @@
 // Requests that change data: sent one at a time, in order, and repeated until the server has them.
 
 const token = document.querySelector('meta[name="form-token"]').content;
+const { content: root } = document.querySelector('meta[name="root"]');
 const LONGEST_WAIT = 8000;
 const SIGNED_OUT = new Set([401, 403]);
 // Longer than the server waits for other writers.
@@ -18,6 +19,12 @@ export class Refused extends Error {
   }
 }
 
+// Return a path of ours within the path at which a proxy makes the workbench available.
+export const rooted = (path) => root + path;
+
+// Return a name in the browser's storage, which all workbenches on a host share.
+export const stored = (name) => name + encodeURIComponent(root);
+
 const request = (method, body) => ({
   method,
   headers: { "Content-Type": "application/json", "X-Form-Token": token },
@@ -26,13 +33,13 @@ const request = (method, body) => ({
 
 // Send a request that outlives the page; nobody reads the response.
 export function sendAtEnd(method, path, body) {
-  fetch(path, { ...request(method, body), keepalive: true }).catch(() => {});
+  fetch(rooted(path), { ...request(method, body), keepalive: true }).catch(() => {});
 }
 
 export async function send(method, path, body) {
   let answer, text;
   try {
-    answer = await fetch(path, { ...request(method, body), signal: AbortSignal.timeout(LONGEST_ANSWER) });
+    answer = await fetch(rooted(path), { ...request(method, body), signal: AbortSignal.timeout(LONGEST_ANSWER) });
     text = await answer.text();
   } catch {
     throw new Refused(0, AWAY);

@@ -4,9 +4,9 @@
 import { inTurn, leave } from "../turn.js";
 import { bindKeys } from "./keys.js";
 import { Marking, complain, factUrl, saver, wasRefused } from "./marking.js";
-import { AWAY, newKey, sendAtEnd } from "../net.js";
+import { AWAY, newKey, rooted, sendAtEnd, stored } from "../net.js";
 
-const PAGE = "/annotate/fact";
+const PAGE = rooted("/annotate/fact");
 const LONGEST_ANSWER = 60_000;
 const LONGEST_WAIT = 8000;
 const person = document.querySelector(".who span").textContent;
@@ -156,12 +156,12 @@ async function go(direction) {
   saveComment();
   const { fact } = await saver.add("POST", `/api/annotate/${direction}`, marking.name);
   if (fact) return visit(factUrl(PAGE, fact));
-  if (direction === "next") return leaveFor("/annotate?done=1");
+  if (direction === "next") return leaveFor(rooted("/annotate?done=1"));
 }
 
 async function next() {
   const isWhole = !isSubmitted && !marking.unmarked.length;
-  if (isWhole && (await submit()).is_pilot_done) return leaveFor("/annotate/pilot");
+  if (isWhole && (await submit()).is_pilot_done) return leaveFor(rooted("/annotate/pilot"));
   return go("next");
 }
 
@@ -178,7 +178,7 @@ function saveComment() {
   change("PUT", "comment", { text }).then(() => draftAt(place)?.text === text && localStorage.removeItem(place));
 }
 
-const draftPlace = () => `sayso-comment/${person}/${marking.fact.dataset.ids}`;
+const draftPlace = () => `${stored("sayso-comment")}/${person}/${marking.fact.dataset.ids}`;
 
 function draftAt(place) {
   return JSON.parse(localStorage.getItem(place) ?? "null");

@@ -1,6 +1,6 @@
 // Pages with lists of facts, one fact, or decisions: single-key shortcuts, and decisions sent in the background.
 
-import { Saver, newKey } from "../net.js";
+import { Saver, newKey, rooted, stored } from "../net.js";
 import { inTurn } from "../turn.js";
 import { mover, onKeys, submitOnChange } from "./keys.js";
 import { badgeOf, fetched, forgetAhead, lookAhead, onVisit, say, showState, visit } from "./page.js";
@@ -13,7 +13,7 @@ let refused = "";
 const saver = new Saver((state, reason = "") => {
   if (state === "refused") refused = `Not saved: ${reason}`;
   showState(state === "waiting" ? reason : refused);
-}, `sayso-decisions/${person}`);
+}, `${stored("sayso-decisions")}/${person}`);
 onVisit(() => saver.idle(), () => refresh());
 
 // Decide on the fact of the button's form, and move on to the next fact; in a table, on its rows.
@@ -59,11 +59,11 @@ async function undo(form) {
   const { facts = "", within = "" } = Object.fromEntries(new FormData(form));
   const undone = await saver.add("POST", "/api/decisions/undo", { facts, within, key: newKey() });
   if (!undone) return undefined;
-  if (!undone.head_id && location.pathname !== "/decisions") return say("You have no decision to undo.");
+  if (!undone.head_id && location.pathname !== rooted("/decisions")) return say("You have no decision to undo.");
   forgetAhead();
   if (document.querySelector("main .decide-rows")) return restoreRows(undone.facts);
   say(undone.facts.length > 1 ? `The decisions on ${undone.facts.length} facts are undone.` : "Undone.");
-  return visit(new URL(undone.link, location).href);
+  return visit(new URL(rooted(undone.link), location).href);
 }
 
 const button = (key) => document.querySelector(`main button[data-key=${key}]`);

@@ -1,6 +1,6 @@
 // Navigation between pages without a page load, so that no key press is lost; the next pages are fetched in advance.
 
-import { AWAY } from "../net.js";
+import { AWAY, rooted } from "../net.js";
 import { inTurn, leave } from "../turn.js";
 
 const SCRIPT = `script[src="${new URL("browse.js", import.meta.url).pathname}"]`;
@@ -57,7 +57,7 @@ export async function visit(url, isNew = true) {
 export function lookAhead() {
   const listed = JSON.parse(document.querySelector("main [data-ahead]")?.dataset.ahead ?? "[]");
   const next = document.querySelector(".evidence-list") && document.querySelector("a[rel=next]")?.href;
-  const urls = listed.length ? listed.map((each) => new URL(each, location).href) : next ? [next] : [];
+  const urls = listed.length ? listed.map((each) => new URL(rooted(each), location).href) : next ? [next] : [];
   const fetching = (url) => ({ since: Date.now(), answer: fetched(url) });
   ahead = new Map(urls.map((url) => [url, ahead.get(url) ?? fetching(url)]));
 }
