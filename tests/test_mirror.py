@@ -25,7 +25,6 @@ COVERED_BY = {
     "model/kernels/base": "contracts/test_every_kernel",
     "model/kernels/compiler": "model/kernels/test_triton_kernel",
     "model/kernels/torch_kernel": "contracts/test_every_kernel",
-    "model/predict": "test_library",
     "model/subword_reads": "model/encoders/test_transformer",
     "project/stages": "project/test_run",
     "readers/json_line": "readers/test_jsonl",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sayso.features.mentions import ModelInput
-from sayso.features.subwords import Subwords, SubwordTokenizer, num_cut
+from sayso.features.subwords import Subwords, SubwordTokenizer, num_cut, text_order
 from sayso.store.rows import Rows
 from toy_encoder import toy_pretrained, toy_tokenizer, write_encoder
 
@@ -54,6 +54,17 @@ def test_sentences_that_are_cut_are_counted_with_their_markers() -> None:
     empty = np.zeros(5, np.int8)
     inputs = ModelInput(tokens=tokens, head_distance_T=empty, tail_distance_T=empty, piece_T=empty)
     assert [num_cut(inputs, rows, most) for most in (12, 13, 15, 16)] == [2, 1, 1, 0]
+
+
+def test_sentences_with_the_same_subwords_are_adjacent_however_their_words_are_joined() -> None:
+    # Token 2 has the subwords of tokens 0 and 1.
+    rows = Rows.of_lengths(np.array([5, 7, 5, 7]), np.array([1, 1, 2]))
+    tokens = Rows.of_lengths(np.array([0, 1, 1, 0, 2, 1, 0]), np.array([2, 2, 1, 2]))
+    empty = np.zeros(7, np.int8)
+    order = text_order(ModelInput(tokens=tokens, head_distance_T=empty, tail_distance_T=empty, piece_T=empty), rows)
+    assert sorted(order.tolist()) == [0, 1, 2, 3]
+    assert abs(order.tolist().index(0) - order.tolist().index(2)) == 1
+    assert abs(order.tolist().index(1) - order.tolist().index(3)) == 1
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -117,6 +117,15 @@ def num_cut(inputs: ModelInput, rows: Rows, max_length: int) -> int:
     return int((num_S > max_length).sum())
 
 
+def text_order(inputs: ModelInput, rows: Rows) -> np.ndarray:
+    """Return an order of the sentences in which those with the same subwords are adjacent."""
+    hashes = []
+    for part in inputs.tokens.slices():
+        subwords = rows.take(part.value)
+        hashes.append(Rows(subwords.value, subwords.start[part.start]).hashes())
+    return np.argsort(np.concatenate(hashes), kind="stable")
+
+
 def type_words(name: str) -> str:
     """Return the most specific part of a type's name as words.
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -61,6 +62,10 @@ class Ensemble(Extractor):
     def num_cut(self, inputs: ModelInput) -> int:
         """Return how many of the sentences are too long for a member."""
         return max(member.num_cut(inputs) for member in _extractors(self.members))
+
+    def reading_order(self, inputs: ModelInput) -> np.ndarray | None:
+        """Return the first member's order: members differ only in their seed."""
+        return next(_extractors(self.members)).reading_order(inputs)
 
     def quantize(self) -> None:
         """Quantize the members."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -112,6 +113,10 @@ class Extractor(nn.Module):
     def num_cut(self, inputs: ModelInput) -> int:
         """Return how many of the sentences are too long for the encoder."""
         return self.encoder.num_cut(inputs)
+
+    def reading_order(self, inputs: ModelInput) -> np.ndarray | None:
+        """Return the order in which to encode many sentences, if it matters; see `Encoder.reading_order`."""
+        return self.encoder.reading_order(inputs)
 
     def quantize(self) -> None:
         """Switch prediction to 8-bit matrix products; see `Encoder.quantize`."""

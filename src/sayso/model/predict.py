@@ -4,6 +4,7 @@ Shapes: B bags, N sentences in all bags, D width of a sentence vector, R relatio
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -23,6 +24,8 @@ from sayso.store.columns import is_finite
 
 TOKENS_AT_A_TIME = 131_072
 _SENTENCES_AT_A_TIME = 8_192
+_SENTENCES_SHARED = 65_536
+"""Among this many sentences, equal texts are read once on a CPU; vectors of all of them are held in memory."""
 
 
 class NotFiniteError(BadInputError):
@@ -54,14 +57,45 @@ def slices_of_logits(extractor: Extractor, part: Part) -> Iterator[tuple[BagBatc
     was_training = extractor.training
     extractor.eval()
     try:
-        for bags in slices_of_bags(part):
-            batch = collate(part, bags).to(device)
+        for batch, vector_ND in _encoded_slices(extractor, part, device):
             with compiled_only():
-                vector_ND = _encode_in_pieces(extractor, batch.sentences)
                 logit_BR = extractor.classify(vector_ND, batch.bags)
             yield batch, vector_ND, logit_BR
     finally:
         extractor.train(was_training)
+
+
+def _encoded_slices(extractor: Extractor, part: Part, device: torch.device) -> Iterator[tuple[BagBatch, Tensor]]:
+    """Yield batch and vector_ND for each slice of bags."""
+    first_B1 = part.table.first_B1
+    for _, near in groupby(slices_of_bags(part), lambda bags: int(first_B1[bags[0]]) // _SENTENCES_SHARED):
+        slices = list(near)
+        first, stop = first_B1[slices[0][0]], first_B1[slices[-1][-1] + 1]
+        shared_ND = None
+        if device.type == "cpu" and len(slices) > 1:
+            shared_ND = _encode_shared(extractor, part.inputs.take(np.arange(first, stop)))
+        for bags in slices:
+            batch = collate(part, bags).to(device)
+            if shared_ND is None:
+                with compiled_only():
+                    vector_ND = _encode_in_pieces(extractor, batch.sentences)
+            else:
+                vector_ND = shared_ND[first_B1[bags[0]] - first : first_B1[bags[-1] + 1] - first]
+            yield batch, vector_ND
+
+
+def _encode_shared(extractor: Extractor, inputs: ModelInput) -> Tensor | None:
+    """Return vector_ND, encoded so that equal texts are read together; None if the encoder reads every sentence."""
+    order = extractor.reading_order(inputs)
+    if order is None:
+        return None
+    piece_N = np.cumsum(inputs.tokens.length[order]) // TOKENS_AT_A_TIME
+    pieces = np.split(order, np.flatnonzero(np.diff(piece_N)) + 1)
+    with compiled_only():
+        vector_ND = torch.cat([extractor.encode(sentence_batch(inputs.take(piece))) for piece in pieces])
+    shared_ND = torch.empty_like(vector_ND)
+    shared_ND[torch.from_numpy(order)] = vector_ND
+    return shared_ND
 
 
 def slices_of_bags(part: Part) -> Iterator[np.ndarray]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from sayso.model.subword_layout import SubwordLayout
 from sayso.store.rows import Rows, ranges
@@ -107,12 +107,12 @@ class PaddedReads:
         place_CL = np.where(is_there_CL, self._start_Q1[chunk][:, None] + column_L, 0)
         return torch.from_numpy(place_CL).to(device), torch.from_numpy(is_there_CL).to(device)
 
-    def needed(self, chunk: np.ndarray, state_CLH: Tensor) -> Tensor:
-        """Return the needed vectors of a chunk's sentences."""
-        first = self._rank_Q[chunk[0]]
+    def needed(self, chunk: np.ndarray, device: torch.device) -> Tensor:
+        """Return the indices of the needed vectors of a chunk's sentences among its C L vectors."""
+        first, length = self._rank_Q[chunk[0]], _rounded(int(self.length_Q[chunk].max()))
         rows = slice(self._first_W[first], self._first_W[first + len(chunk)])
-        place_W = (self._rank_Q[self._reader_W[rows]] - first) * state_CLH.shape[1] + self._column_W[rows]
-        return nn.functional.embedding(torch.from_numpy(place_W).to(state_CLH.device), state_CLH.flatten(0, 1))
+        place_W = (self._rank_Q[self._reader_W[rows]] - first) * length + self._column_W[rows]
+        return torch.from_numpy(place_W).to(device)
 
 
 class KeptStates:

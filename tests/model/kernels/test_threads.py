@@ -1,10 +1,11 @@
+import time
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
 
 import pytest
 import torch
 
-from sayso.model.kernels.threads import compiled_only, in_threads, is_compiled, over_bags, shares
+from sayso.model.kernels.threads import compiled_only, in_threads, is_compiled, over_bags, over_items, shares
 from toy_batch import make_bags
 
 
@@ -71,3 +72,34 @@ def test_every_bag_is_visited_once() -> None:
     torch.set_num_threads(before)
     assert turns_B.tolist() == [1, 1, 1]
     assert size_B.tolist() == [2, 0, 5]
+
+
+def test_items_are_divided_among_threads_and_results_keep_their_order() -> None:
+    everybody_is_in = Barrier(3)
+
+    def square(number: int) -> tuple[int, int, bool]:
+        everybody_is_in.wait(30)
+        return number**2, torch.get_num_threads(), torch.is_grad_enabled()
+
+    assert over_items(square, range(6)) == [(number**2, 1, False) for number in range(6)]
+    assert torch.get_num_threads() == 3
+    assert over_items(square, []) == []
+
+
+def test_after_an_error_the_other_threads_take_no_more_items() -> None:
+    begun, has_failed = [], Event()
+
+    def fail_at_first(number: int) -> None:
+        begun.append(number)
+        if not number:
+            has_failed.set()
+            raise ValueError("the first")
+        has_failed.wait(30)
+        time.sleep(0.01)
+
+    with pytest.raises(ValueError, match="the first"):
+        over_items(fail_at_first, range(1_000))
+    time.sleep(0.1)
+    num_begun = len(begun)
+    time.sleep(0.1)
+    assert len(begun) == num_begun < 1_000

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -75,6 +76,11 @@ class Encoder(nn.Module, ABC):
         """Return how many of the sentences are too long for the encoder, which leaves out some of their words."""
         del inputs
         return 0
+
+    def reading_order(self, inputs: ModelInput) -> np.ndarray | None:
+        """Return an order in which equal texts, which are read once, are adjacent; None if every sentence is read."""
+        del inputs
+        return None
 
     def quantize(self) -> None:
         """Switch prediction to 8-bit matrix products; only pretrained encoders support this."""

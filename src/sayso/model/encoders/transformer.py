@@ -18,16 +18,20 @@ from sayso.config import Range, check_ranges
 from sayso.errors import BadConfigError, UserError, option
 from sayso.features.batch import SentenceBatch
 from sayso.features.mentions import ModelInput
-from sayso.features.subwords import num_cut
+from sayso.features.subwords import num_cut, text_order
 from sayso.model.embedding import TokenEmbedding
 from sayso.model.encoders.base import Encoder, EncoderConfig, ModelTables
 from sayso.model.kernels import packed_attention
+from sayso.model.kernels.encoder_layers import HalfPrecision, allow_only_needed, only_needed
+from sayso.model.kernels.threads import over_items
 from sayso.model.layers import Affine, TokenDropout
 from sayso.model.pretrained import Pretrained, has_fast_bf16, has_packed_attention, load_weights, quantized
 from sayso.model.subword_layout import SubwordLayout, SubwordTable, lay_out
 from sayso.model.subword_reads import MULTIPLE, KeptStates, PaddedReads, Reads, reads_of
 
 _SUBWORDS_AT_A_TIME = {"cpu": 8_192, "cuda": 131_072}
+_IN_PREDICTION = 2_048
+"""The subwords of a chunk in prediction on a CPU, where chunks fit into the cache and threads read one each."""
 _SMALLEST_CHUNK = {"cpu": 8, "cuda": 512}
 """Below this many sentences, launching kernels costs a GPU more time than processing padding."""
 
@@ -76,13 +80,15 @@ class TransformerEncoder(Encoder):
         networks = _built(pretrained, self._parts, generator)
         self.lower = networks[0].requires_grad_(False) if num_frozen else None
         self.upper = networks[-1] if num_frozen < num_layers else None
+        if self.upper is not None:
+            allow_only_needed(self.upper)
         self._has_fused_attention = networks[-1].config._attn_implementation == "sdpa"  # type: ignore[union-attr]
         self.can_pack = has_packed_attention(networks[-1])
         self.dropout = TokenDropout(config.dropout)
         self.projection = Affine(3 * pretrained.width, config.output_width, generator)
         self._kept: KeptStates | None = None
         self._quantized: dict[nn.Module, nn.Module] = {}
-        self._half: dict[nn.Module, tuple[tuple[tuple[int, int], ...], dict[str, Tensor]]] = {}
+        self._half = HalfPrecision()
         self._table: SubwordTable | None = None
 
     @property
@@ -101,6 +107,10 @@ class TransformerEncoder(Encoder):
     def num_cut(self, inputs: ModelInput) -> int:
         """Return how many of the sentences have more than `max_length` subwords."""
         return num_cut(inputs, self.pretrained.subwords.rows, self.max_length)
+
+    def reading_order(self, inputs: ModelInput) -> np.ndarray | None:
+        """Return an order in which equal texts are adjacent if they are read once."""
+        return text_order(inputs, self.pretrained.subwords.rows) if self.config.reading == "spans" else None
 
     def quantize(self) -> None:
         """Switch prediction to 8-bit matrix products, on a CPU; gradients still use the original weights."""
@@ -190,23 +200,27 @@ class TransformerEncoder(Encoder):
         return reads.pooled(needed_WH, reads.owner_W, reads.weight_W)
 
     def _pooled_from_padded(self, reads: Reads, row_UH: Tensor) -> Tensor:
-        padded, found = PaddedReads(reads), [row_UH.new_zeros(0, self.pretrained.width)]
-        for chunk in self._chunks(padded):
-            state_CLH = self._read_chunk(reads, padded, chunk, row_UH)
-            found.append(padded.needed(chunk, state_CLH).to(row_UH.dtype))
-        return reads.pooled(torch.cat(found), padded.owner_W, padded.weight_W)
+        padded, nothing = PaddedReads(reads), row_UH.new_zeros(0, self.pretrained.width)
+
+        def read(chunk: np.ndarray) -> Tensor:
+            return self._read_chunk(reads, padded, chunk, row_UH).to(row_UH.dtype)
+
+        found = (over_items if self._predicts_on_cpu else map)(read, self._chunks(padded))
+        return reads.pooled(torch.cat([nothing, *found]), padded.owner_W, padded.weight_W)
 
     def _read_chunk(self, reads: Reads, padded: PaddedReads, chunk: np.ndarray, row_UH: Tensor) -> Tensor:
-        """Return the last layer's vectors for the sentences of a chunk."""
+        """Return the needed vectors of the sentences of a chunk, [W, H]."""
         place_CL, is_there_CL = padded.padded(chunk, row_UH.device)
         state_CLH = None
         if self._kept is not None and not row_UH.requires_grad:
             state_CLH = self._kept.padded(reads, chunk, place_CL.shape[1], row_UH.device)
         if state_CLH is None:
             state_CLH = self._read_frozen(place_CL, is_there_CL, row_UH)
+        place_W = padded.needed(chunk, row_UH.device)
         if self.upper is not None:
-            state_CLH = self._run(self.upper, state_CLH, {"attention_mask": is_there_CL})
-        return state_CLH
+            with only_needed(place_W if place_W.device.type == "cpu" else None):
+                state_CLH = self._run(self.upper, state_CLH, {"attention_mask": is_there_CL})
+        return state_CLH if state_CLH.ndim == 2 else nn.functional.embedding(place_W, state_CLH.flatten(0, 1))
 
     def _read_frozen(self, place_CL: Tensor, is_there_CL: Tensor, row_UH: Tensor) -> Tensor:
         """Return the output of the frozen layers, or the input vectors if there are none."""
@@ -221,19 +235,10 @@ class TransformerEncoder(Encoder):
             return self._quantized[network](inputs_embeds=state, **others).last_hidden_state  # type: ignore[no-any-return]
         if self.is_half:
             inputs = {"inputs_embeds": state.bfloat16(), **others}
-            return functional_call(network, self._halved(network), (), inputs).last_hidden_state  # type: ignore[no-any-return]
+            if self._predicts_on_cpu:
+                return self._half.copy(network)(**inputs).last_hidden_state  # type: ignore[no-any-return]
+            return functional_call(network, self._half.parameters(network), (), inputs).last_hidden_state  # type: ignore[no-any-return]
         return network(inputs_embeds=state, **others).last_hidden_state  # type: ignore[no-any-return]
-
-    def _halved(self, network: nn.Module) -> dict[str, Tensor]:
-        """Return the parameters in half precision; in prediction, they are rounded once."""
-        parameters = dict(network.named_parameters())
-        if torch.is_grad_enabled() and any(parameter.requires_grad for parameter in parameters.values()):
-            return {name: parameter.bfloat16() for name, parameter in parameters.items()}
-        versions = tuple((parameter.data_ptr(), parameter._version) for parameter in parameters.values())
-        if self._half.get(network, ((), {}))[0] != versions:
-            with torch.no_grad():
-                self._half[network] = versions, {name: each.bfloat16() for name, each in parameters.items()}
-        return self._half[network][1]
 
     def _choose_attention(self, network: nn.Module) -> None:
         # Fused attention is the fastest, except for gradients on a CPU.
@@ -254,12 +259,17 @@ class TransformerEncoder(Encoder):
         return self.can_pack and self.is_half and self._device.type == "cuda"
 
     @property
+    def _predicts_on_cpu(self) -> bool:
+        return self._device.type == "cpu" and not self.training and not torch.is_grad_enabled()
+
+    @property
     def _device(self) -> torch.device:
         return self.projection.weight.device
 
     def _chunks(self, padded: PaddedReads) -> Iterator[np.ndarray]:
         kind = self._device.type
-        return padded.chunks(_SUBWORDS_AT_A_TIME[kind], _SMALLEST_CHUNK[kind])
+        num_subwords = _IN_PREDICTION if self._predicts_on_cpu else _SUBWORDS_AT_A_TIME[kind]
+        return padded.chunks(num_subwords, _SMALLEST_CHUNK[kind])
 
 
 def _built(pretrained: Pretrained, parts: Sequence[range], generator: torch.Generator) -> list[nn.Module]:

@@ -1,7 +1,7 @@
 """Kernels for the convolution's sums and maxima, by name; which one is used depends on the hardware alone.
 
-The other modules are helpers, for CPUs: work split among threads (`threads`) and +E's ReLU (`gate`); and for GPUs:
-`compiler`.
+The other modules are helpers, for CPUs: work split among threads (`threads`) and +E's ReLU (`gate`); for GPUs:
+`compiler`; and for pretrained encoders: `packed_attention` and `encoder_layers`.
 """
 
 from collections.abc import Callable
