@@ -100,15 +100,7 @@ class Access:
 
     def _set_cookie(self, answer: Response, secret: str) -> None:
         # Lax, not strict: a link in an e-mail must open with the user signed in.
-        answer.set_cookie(
-            self.cookie,
-            secret,
-            max_age=_COOKIE_SECONDS,
-            path=self._bench.settings.root or "/",
-            secure=self._bench.settings.url.startswith("https:"),
-            httponly=True,
-            samesite="lax",
-        )
+        answer.set_cookie(self.cookie, secret, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
 
     def _token(self, secret: str) -> str:
         return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
@@ -220,5 +212,5 @@ def sign_out(request: Request, bench: Bench, sessions: Sessions) -> Response:
     with bench.database.writing() as connection:
         people.close_session(connection, request.cookies.get(sessions.cookie, ""))
     answer = RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
-    answer.delete_cookie(sessions.cookie, bench.settings.root or "/")
+    answer.delete_cookie(sessions.cookie)
     return answer

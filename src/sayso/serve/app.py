@@ -3,6 +3,7 @@
 The checks are about size, CSRF and session; every response gets security headers.
 """
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -36,6 +37,7 @@ from sayso.serve.workbench import Workbench
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _STATIC = "/static/"
 _SIGN_IN_PATHS = ("/enter", "/sign-in")
+_COOKIE_PATH = re.compile(r"; Path=/(?=;|$)")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 TOKEN_HEADER, TOKEN_FIELD = "X-Form-Token", "form_token"
@@ -101,7 +103,7 @@ def make_app(settings: ServeSettings) -> FastAPI:
 class SafetyMiddleware:
     """Refuse requests that are too large or incomplete, and add security headers to all responses.
 
-    Behind a proxy, the application sees requests for the public URL without its path; redirects get it again.
+    Behind a proxy, the application sees paths without that of the public URL; redirects and cookies get it again.
     """
 
     def __init__(self, app: ASGIApp, max_body: int, public_url: str = "") -> None:
@@ -122,8 +124,8 @@ class SafetyMiddleware:
                 headers = MutableHeaders(scope=message)
                 for name, value in {**SAFETY_HEADERS, **_caching(scope["path"])}.items():
                     headers.setdefault(name, value)
-                if self._root and "location" in headers:
-                    headers["location"] = self._rooted(headers["location"])
+                if self._host:
+                    self._make_public(headers)
             await send(message)
 
         try:
@@ -148,9 +150,17 @@ class SafetyMiddleware:
         others = [(name, value) for name, value in scope["headers"] if name != b"host"]
         return {**scope, "path": path, "scheme": self._scheme, "headers": [(b"host", self._host.encode()), *others]}
 
-    def _rooted(self, location: str) -> str:
-        path = location.removeprefix(f"{self._scheme}://{self._host}")
-        return f"{self._root}{path}" if path.startswith("/") else location
+    def _make_public(self, headers: MutableHeaders) -> None:
+        """Complete a redirect, and restrict cookies to the path and to HTTPS if the public URL has it."""
+        if location := headers.get("location", ""):
+            path = location.removeprefix(f"{self._scheme}://{self._host}")
+            if path.startswith("/") and not f"{path}/".startswith(f"{self._root}/"):
+                headers["location"] = f"{self._root}{path}"
+        cookies = headers.getlist("set-cookie")
+        del headers["set-cookie"]
+        for cookie in cookies:
+            restricted = _COOKIE_PATH.sub(f"; Path={self._root or '/'}", cookie)
+            headers.append("set-cookie", f"{restricted}{'; Secure' * (self._scheme == 'https')}")
 
 
 def _caching(path: str) -> dict[str, str]:
