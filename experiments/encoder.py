@@ -10,12 +10,13 @@
     python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MiniLM --out articles.jsonl
     python experiments/encoder.py jobs larger > jobs.jsonl
     python experiments/encoder.py run jobs.jsonl --stores stores --encoder models/MPNet --out larger.jsonl
+    python experiments/encoder.py gain arrays/*-test.npz --store stores/whole
 
 Stores of the FB-NYT part, `prepare --types … --direct kbp37_train.txt.gz --marks …`: `x3` and `x5` (`--seed 3` and `5`, `--validation 0.15`,
 without test, with entity vectors) to choose settings, `test` (`--seed 1`) for the number of marks, `whole` (`--validation 0.05 --keep-shared`,
 with entity vectors) for the recommended run, `cnn` (as `test`, with `--vectors glove-100d.bin`) for CNNs. Entity vectors are trained with `--exclude-store`, so they know no validation or test pair.
 `wiki`: the wiki documents, `prepare --folds 5`; `articles`: the store of the README's real text, with 3 folds. Several workers share the
-jobs: `--worker 0/3`. Needs a GPU, except for CNNs and articles.
+jobs: `--worker 0/3`. Needs a GPU, except for CNNs, articles and `gain`.
 """
 
 import argparse
@@ -30,9 +31,12 @@ import numpy as np
 import torch
 
 from sayso import __version__
+from sayso.evaluate.baselines import baselines_of
 from sayso.evaluate.evaluation import EvaluationSettings, evaluate_run
 from sayso.evaluate.figures import mechanism_figures, plain, relation_figures
 from sayso.explain.trained_run import TrainedRun
+from sayso.metrics.interval import bootstrap, difference
+from sayso.metrics.precision_recall import average_precision, precision_recall_curve, sort_scores
 from sayso.metrics.rationale import IRRELEVANT, RATIONALE
 from sayso.model.predict import predict_logits
 from sayso.store.marks import SentenceMarks, marks_of_store
@@ -276,6 +280,24 @@ def slim(figures: dict) -> dict:
     return {"tau": tau, **faithful}
 
 
+def reading_gain(files: list[Path], store: Store) -> dict:
+    """Return the mean AP of several seeds' logits for test minus that of the best baseline that reads no sentences."""
+    part, num_relations = store.part("test"), len(store.relations)
+    label_BR = part.label_BR(num_relations)
+    baselines = {each.name: each.score_BR for each in baselines_of(store, part) if not each.reads_sentences}
+    name = max(baselines, key=lambda each: average_precision(precision_recall_curve(baselines[each], label_BR)))
+    scores = [
+        sort_scores(score_BR, label_BR) for score_BR in (baselines[name], *(np.load(file)["plain"] for file in files))
+    ]
+
+    def gain(weight_B: np.ndarray) -> list[float]:
+        baseline, *seeds = (average_precision(each.curve(weight_B)) for each in scores)
+        return [float(np.mean(seeds)) - baseline]
+
+    found = difference(gain(np.ones(len(label_BR), np.int64))[0], bootstrap(len(label_BR), gain)[:, 0])
+    return {"baseline": name, "num_seeds": len(files), **plain(found)}
+
+
 def main() -> None:
     """Print jobs, or run them and add a line per job to the output."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -289,9 +311,15 @@ def main() -> None:
     running.add_argument("--encoder", type=Path, default=Path())
     running.add_argument("--worker", default="0/1")
     running.add_argument("--seconds", type=float, default=float("inf"))
+    gaining = commands.add_parser("gain")
+    gaining.add_argument("logits", type=Path, nargs="+")
+    gaining.add_argument("--store", type=Path, required=True)
     given = parser.parse_args()
     if given.command == "run":
         work(given)
+        return
+    if given.command == "gain":
+        print(json.dumps(reading_gain(given.logits, Store(given.store))))
         return
     print("\n".join(json.dumps(vars(job)) for job in SETS[given.set]()))
 

@@ -106,6 +106,15 @@ def test_the_place_after_a_comma_decides_which_city_it_is() -> None:
     assert entities("Rain in Florence, Alabama.") == [None, "alabama"]
 
 
+def test_a_town_before_a_comma_makes_the_name_after_it_a_state() -> None:
+    names = {**NAMES, "wa": ("Washington State", "Washington")}
+    linker = Linker(names, EntityGraph(FACTS, TYPES | {"wa": ["/location/state"]}))
+    assert entities("It was filmed in Roslyn, Washington.", linker, names) == ["wa"]
+    assert entities("It was filmed in Roslyn, Washington, D.C. and Ohio.", linker, names) == ["dc"]
+    for text in ("We know Adams, Washington and Franklin.", "In August, Washington moved.", "Dodd Press, Washington."):
+        assert entities(text, linker, names) == [None]
+
+
 def test_related_entities_of_the_document_decide_and_the_nearer_count_more() -> None:
     assert entities("Birmingham grew. Later, all Alabama did.") == ["birmingham_al", "alabama"]
     far = " It grew on and on, year after year." * 30

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sayso.documents.gazetteer import Gazetteer, NameCase, NameMatch
+from sayso.documents.gazetteer import Gazetteer, NameMatch
+from sayso.documents.settings import NameCase
 from sayso.documents.spacy_finder import SpacyFinder
 from sayso.errors import UserError
 

@@ -13,7 +13,6 @@ import typer
 
 from sayso.config import SEED, Option, Range
 from sayso.errors import UserError
-from sayso.facts.file import FACTS_FILE
 from sayso.io.checksum import set_verifying
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def corpus_of(store: Path) -> Path | None:
 
 def store_of_facts(facts: Path) -> Path | None:
     """Return the store of the run that extracted the facts; None if it is unknown or has moved."""
-    from sayso.facts.file import manifest_next_to
+    from sayso.facts.file import FACTS_FILE, manifest_next_to
 
     run = manifest_next_to(facts / FACTS_FILE if facts.is_dir() else facts).get("run")
     return store_of(Path(run)) if run else None

@@ -21,7 +21,7 @@ _OPENING = "\"'“‘«([{"
 _SENTENCE_STOPS = ".!?:;\n\"'“”‘’«»()[]"
 
 _TITLES, _PERSONAL_TITLES = ENGLISH["titles"], ENGLISH["personal_titles"]
-_SUFFIXES, _PREFIXES, _OF_NAMES = ENGLISH["suffixes"], ENGLISH["prefixes"], ENGLISH["of_names"]
+SUFFIXES, _PREFIXES, _OF_NAMES = ENGLISH["suffixes"], ENGLISH["prefixes"], ENGLISH["of_names"]
 _BEFORE = COMMON_WORDS | _TITLES | ENGLISH["demonyms"] - _PREFIXES
 _AFTER = ENGLISH["beginners"] | _TITLES | ENGLISH["followers"] | ENGLISH["demonyms"]
 _LONGEST_WORD = 40
@@ -144,7 +144,7 @@ def _is_gap(text: str, place: int, gap: str) -> bool:
 def _extends(after: str, name: str, is_heading: bool) -> bool:
     """Return whether the word after a name makes it a different, longer name."""
     word = after.rstrip(".").lower()
-    if word in _SUFFIXES or _ROMAN.fullmatch(after):
+    if word in SUFFIXES or _ROMAN.fullmatch(after):
         return True
     if is_heading and after.isupper():
         return False

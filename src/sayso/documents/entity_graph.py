@@ -15,6 +15,7 @@ _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("location", "place", "loc", "gpe", "geo", "city", "country", "state", "region"), "place"),
     **dict.fromkeys(("organization", "organisation", "org", "company", "business", "institution"), "organization"),
 }
+_TOWNS = frozenset(("city", "town", "village", "municipality", "citytown"))
 _MIN_SHARE = 0.9
 _MAX_DEPTH = 4
 _MORE = 0.25
@@ -156,6 +157,10 @@ class EntityGraph:
         wider = self.around(other) | {other}
         mine, theirs = self._by_type(around), self._by_type(wider)
         return False if any(not mine[name] & theirs[name] for name in mine.keys() & theirs.keys()) else None
+
+    def is_town(self, entity_id: str) -> bool:
+        """Return whether an entity's type is that of a city or a smaller place."""
+        return self.finest(entity_id).rpartition("/")[2].lower() in _TOWNS
 
     def around(self, place: str) -> frozenset[str]:
         """Return all places that a place lies in."""

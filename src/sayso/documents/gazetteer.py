@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from sayso.documents.knowledge import Names, Oddities
+from sayso.documents.settings import NameCase
 from sayso.documents.split import COMMON_WORDS
 from sayso.readers.files import lines_with_text, read_text
 
@@ -33,8 +34,6 @@ _HERE = ""
 
 _SHORT = 3
 """Names up to this length match only in their exact case: US is not us."""
-
-NameCase = Literal["capitals", "exact", "ignore"]
 
 
 class NameMatch(NamedTuple):

@@ -9,19 +9,18 @@ from typing import NamedTuple
 from sayso.documents.doubt import NOTHING, Surroundings, fits_initials, stands_alone, surnames, surroundings
 from sayso.documents.entity_graph import EntityGraph
 from sayso.documents.gazetteer import NameMatch
-from sayso.documents.nearby import Near, entities_near, shares
+from sayso.documents.nearby import LIST_GOES_ON, Near, entities_near, is_after_town, shares
 from sayso.documents.settings import AmbiguityPolicy, DoubtPolicy
 
 _PLACE_BEFORE = re.compile(r"\b(?:in|near|at|around|outside|inside|from|to|into) $")
 _AFTER_COMMA = re.compile(r", ([^\W_][\w.]*)")
-_LIST_GOES_ON = re.compile(r",? (?:and|or) |, [^\W\d_a-z]")
 _INVERTED = re.compile(r", ([^\W\d_a-z])(?:\.|\w+ [A-Z]\.)")
 """The given name in a list of references: Grant, Hugh J."""
 
 _ROUNDS = 2
 
 # Weights of the evidence for a candidate, and the least total and lead with which it is chosen.
-_NAMED, _LAST, _IN_LIST, _AFTER_IN, _SHARED, _PRIOR = 1.0, 1.0, 0.5, 1.0, 0.5, 0.4
+_NAMED, _LAST, _IN_LIST, _AFTER_IN, _AFTER_TOWN, _SHARED, _PRIOR = 1.0, 1.0, 1.0, 1.0, 2.0, 0.5, 0.4
 _UNNAMED = 0.75
 _LEAST, _LEAD = 0.9, 0.1
 
@@ -165,7 +164,7 @@ class Linker:
         outside = {each for each, answers in lies.items() if answers and set(answers) == {False}}
         if inside:
             place.candidates = inside
-        elif outside and _LIST_GOES_ON.match(text, after.stop):
+        elif outside and LIST_GOES_ON.match(text, after.stop):
             return
         elif outside and len(outside) == len(place.candidates):
             place.doubt = place.doubt or f'not in "{text[after.start : after.stop]}"'
@@ -279,8 +278,9 @@ class Linker:
         graph, (start, stop, _) = self.graph, place.match
         types = {graph.finest(other) for other in near.listed} - {""}
         is_after_in = _PLACE_BEFORE.search(text[max(0, start - 9) : start])
-        after = _AFTER_COMMA.match(text, stop)
+        after, after_town = _AFTER_COMMA.match(text, stop), is_after_town(text, start, stop)
         signs = {}
+        has_town = any(graph.is_town(candidate) for candidate in place.candidates)
         for candidate in place.candidates:
             sign = sum(weight * graph.relatedness(candidate, other) for other, weight in near.weights.items())
             sign += _IN_LIST * (graph.finest(candidate) in types)
@@ -288,6 +288,8 @@ class Linker:
                 sign += _AFTER_IN
             if after and after[1] in self._words_of(candidate).all:
                 sign += _LAST
+            if after_town and has_town and graph.kind(candidate) == "place" and not graph.is_town(candidate):
+                sign += _AFTER_TOWN
             signs[candidate] = sign
         if last := next((entity_id for entity_id in near.before if entity_id in signs), None):
             signs[last] += _LAST  # the last person of this surname

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
-from sayso.documents.gazetteer import NameCase
 from sayso.errors import UserError, option
 
 AmbiguityPolicy = Literal["skip", "context"]
 DoubtPolicy = Literal["drop", "keep"]
 NameFinder = Literal["names", "spacy"]
+NameCase = Literal["capitals", "exact", "ignore"]
 
 
 class ReadingOptions(NamedTuple):
