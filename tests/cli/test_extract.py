@@ -45,6 +45,19 @@ def test_facts_are_shown_written_and_counted(run: Path, corpus: Path, tmp_path: 
     assert len((out / "facts.jsonl").read_text().splitlines()) == 12
 
 
+def test_facts_with_an_entity_that_the_knowledge_base_does_not_have_are_counted(
+    run: Path, corpus: Path, tmp_path: Path
+) -> None:
+    corpus.write_text(corpus.read_text().replace('"l0"', '"new:place/l0"'))
+    result = extract(run, corpus, "--out", tmp_path / "facts", "--threshold", 0)
+    facts = [json.loads(line) for line in (tmp_path / "facts" / "facts.jsonl").read_text().splitlines()]
+    number = sum(bool(fact["new_entities"]) for fact in facts)
+    assert 0 < number == sum("new:place/l0" in (fact["head"], fact["tail"]) for fact in facts) < len(facts)
+    note = f"facts with a new entity, which the knowledge base does not have: {number}; precision was not measured"
+    assert note in " ".join(result.stderr.split())
+    assert " (new entity)" in result.stdout
+
+
 def test_without_facts_no_next_command_shows_them(run: Path, corpus: Path, tmp_path: Path) -> None:
     result = extract(run, corpus, "--out", tmp_path / "facts", "--threshold", 1)
     assert result.exit_code == 0

@@ -286,6 +286,8 @@ def _notes(manifest: dict[str, Any]) -> Iterator[str]:
     if manifest["status"]:
         counts = ", ".join(f"{number:,} {name}" for name, number in manifest["status"].items())
         yield f"facts: {counts}{_about_new(manifest)}"
+    if number := manifest["num_with_new_entity"]:
+        yield f"facts with a new entity, which the knowledge base does not have: {number:,}; precision was not measured"
     for name, number in manifest["num_left_out"].items():
         if number:
             why = "are not Wikidata's (see --wikidata)" if name == "quickstatements" else "contain a tab or line break"

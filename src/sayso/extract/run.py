@@ -148,7 +148,10 @@ def _known(inputs: ExtractInputs, settings: ExtractSettings, relations: Sequence
 
 def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:
     """Write the facts in the requested formats; return the counts by status, and how many each format leaves out."""
-    status = Counter(fact.status for fact in extraction)
+    counts = Counter((fact.status, bool(fact.new_entities)) for fact in extraction)
+    status = Counter[str]()
+    for (name, _), number in counts.items():
+        status[name] += number
     wanted = replace(extraction, only=output.only)
     total = sum(number for name, number in status.items() if not output.only or name in output.only)
     context = ExportContext(total, f"{extraction.manifest['model']} {extraction.manifest['corpus_digest']}", output.ids)
@@ -157,6 +160,7 @@ def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:
     }
     return {
         "status": {name: number for name, number in status.items() if name},
+        "num_with_new_entity": sum(number for (_, has_new), number in counts.items() if has_new),
         "num_written": total,
         "num_left_out": left_out,
         FILES: sums_of(extraction.folder, (FORMS[name].file_name for name in output.forms)),
