@@ -25,12 +25,16 @@ def encoder_of(**settings: object) -> TransformerEncoder:
 
 
 def pretrained_encoder(folder: Path, freeze_layers: int = 0, **settings: object) -> TransformerEncoder:
+    return new_encoder(folder, freeze_layers, **settings).eval()
+
+
+def new_encoder(folder: Path, freeze_layers: int = 0, **settings: object) -> TransformerEncoder:
     pretrained = read_pretrained(folder, [f"w{number}" for number in range(NUM_WORDS)], ["/other", "/a", "/b", "/c"])
     tables = ModelTables(word_VW=torch.zeros(NUM_WORDS, 0), num_types=NUM_TYPES, num_relations=2, pretrained=pretrained)
     config = TransformerConfig(folder=str(folder), freeze_layers=freeze_layers, output_width=8, **settings)  # type: ignore[arg-type]
     encoder = TransformerEncoder(config, tables, torch.Generator().manual_seed(0))
     encoder.load_pretrained()
-    return encoder.eval()
+    return encoder
 
 
 def encoded(encoder: TransformerEncoder) -> torch.Tensor:
@@ -63,6 +67,14 @@ def test_kept_states_give_the_same_vectors_without_reading_again(tmp_path: Path)
     # What one training has kept, the next need not read.
     encoder.keep_frozen([make_sentences(LENGTHS)], kept, 10**6)
     assert kept.num_bytes == sum(state.numel() * state.element_size() for state in kept._state.values()) > 0
+
+
+def test_kept_states_are_without_dropout(tmp_path: Path) -> None:
+    encoder, kept = new_encoder(write_encoder(tmp_path / "encoder"), freeze_layers=2), KeptStates()
+    encoder.keep_frozen([make_sentences(LENGTHS)], kept, 10**6)
+    found = encoded(encoder.eval())
+    encoder._kept = None
+    torch.testing.assert_close(found, encoded(encoder))
 
 
 def test_nothing_is_kept_beyond_the_memory_allowed(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ class TransformerEncoder(Encoder):
         self.max_length = min(config.max_length, pretrained.max_length) // MULTIPLE * MULTIPLE
         self._parts = [part for part in (range(num_frozen), range(num_frozen, num_layers)) if part]
         networks = _built(pretrained, self._parts, generator)
-        self.lower = networks[0].requires_grad_(False) if num_frozen else None
+        self.lower = networks[0].requires_grad_(False).eval() if num_frozen else None
         self.upper = networks[-1] if num_frozen < num_layers else None
         if self.upper is not None:
             allow_only_needed(self.upper)
