@@ -77,6 +77,46 @@ def test_kept_states_are_without_dropout(tmp_path: Path) -> None:
     torch.testing.assert_close(found, encoded(encoder))
 
 
+@pytest.mark.parametrize("reading", ["markers", "spans"])
+@pytest.mark.parametrize("freeze_layers", [0, 1])
+@pytest.mark.parametrize("kind", ["bert", "mpnet"])
+def test_training_in_threads_gives_the_gradients_of_the_whole_batch(
+    kind: str, freeze_layers: int, reading: str, tmp_path: Path
+) -> None:
+    encoder = pretrained_encoder(write_encoder(tmp_path / "encoder", kind), freeze_layers, reading=reading)
+    found = []
+    for is_training in (False, True):
+        # In evaluation mode, nothing is divided among threads; without dropout, the modes are equal.
+        for module in encoder.modules():
+            if isinstance(module, LibraryDropout):
+                module.p = 0.0
+        encoder.dropout.num_dropped = 0
+        encoder.train(is_training)
+        vector_SD = encoder(None, make_sentences(LENGTHS))
+        used = encoder.pretrained_parameters()
+        found.append([vector_SD, *torch.autograd.grad(vector_SD.square().sum(), used, allow_unused=True)])
+    for divided, whole in zip(found[1], found[0], strict=True):
+        torch.testing.assert_close(divided, whole, atol=1e-5, rtol=1e-4)
+
+
+def test_training_does_not_depend_on_the_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transformer, "has_fast_bf16", lambda _: True)
+    encoder = new_encoder(write_encoder(tmp_path / "encoder"), freeze_layers=1)
+    encoder.precision, encoder.dropout.num_dropped = "bf16", 0
+    before, found = torch.get_num_threads(), []
+    try:
+        for num_threads in (1, 3):
+            torch.set_num_threads(num_threads)
+            torch.manual_seed(7)
+            vector_SD = encoder.train()(None, make_sentences(LENGTHS * 3))
+            found.append([vector_SD, *torch.autograd.grad(vector_SD.square().sum(), encoder.pretrained_parameters())])
+    finally:
+        torch.set_num_threads(before)
+    assert all(one.equal(other) for one, other in zip(*found, strict=True))
+    torch.manual_seed(8)
+    assert not encoder(None, make_sentences(LENGTHS * 3)).equal(found[0][0])
+
+
 def test_nothing_is_kept_beyond_the_memory_allowed(tmp_path: Path) -> None:
     encoder = pretrained_encoder(write_encoder(tmp_path / "encoder"), freeze_layers=2)
     kept = KeptStates()
