@@ -1,6 +1,9 @@
 """Parameters and dropout that draw all random numbers from a given generator, so that they depend on the seed alone."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 from torch import Tensor, nn
@@ -60,6 +63,19 @@ class TokenDropout(nn.Module):
         return _dropped(value, self.num_dropped, self.generator)
 
 
+_GENERATOR: ContextVar[torch.Generator | None] = ContextVar("the generator of this thread", default=None)
+
+
+@contextmanager
+def drawing_from(seed: int) -> Iterator[None]:
+    """Let `LibraryDropout` draw from a generator with this seed in this thread, instead of torch's global one."""
+    token = _GENERATOR.set(torch.Generator().manual_seed(seed))
+    try:
+        yield
+    finally:
+        _GENERATOR.reset(token)
+
+
 class LibraryDropout(nn.Dropout):
     """The dropout of a pretrained network, which draws from torch's global generator; several times faster on CPU."""
 
@@ -68,7 +84,7 @@ class LibraryDropout(nn.Dropout):
         num_dropped = round(self.p * LEVELS)
         if value.is_cuda or not (self.training and num_dropped):
             return super().forward(value)
-        return _dropped(value, num_dropped, torch.default_generator)
+        return _dropped(value, num_dropped, _GENERATOR.get() or torch.default_generator)
 
 
 def _dropped(value: Tensor, num_dropped: int, generator: torch.Generator) -> Tensor:

@@ -25,12 +25,16 @@ def encoder_of(**settings: object) -> TransformerEncoder:
 
 
 def pretrained_encoder(folder: Path, freeze_layers: int = 0, **settings: object) -> TransformerEncoder:
+    return new_encoder(folder, freeze_layers, **settings).eval()
+
+
+def new_encoder(folder: Path, freeze_layers: int = 0, **settings: object) -> TransformerEncoder:
     pretrained = read_pretrained(folder, [f"w{number}" for number in range(NUM_WORDS)], ["/other", "/a", "/b", "/c"])
     tables = ModelTables(word_VW=torch.zeros(NUM_WORDS, 0), num_types=NUM_TYPES, num_relations=2, pretrained=pretrained)
     config = TransformerConfig(folder=str(folder), freeze_layers=freeze_layers, output_width=8, **settings)  # type: ignore[arg-type]
     encoder = TransformerEncoder(config, tables, torch.Generator().manual_seed(0))
     encoder.load_pretrained()
-    return encoder.eval()
+    return encoder
 
 
 def encoded(encoder: TransformerEncoder) -> torch.Tensor:
@@ -63,6 +67,54 @@ def test_kept_states_give_the_same_vectors_without_reading_again(tmp_path: Path)
     # What one training has kept, the next need not read.
     encoder.keep_frozen([make_sentences(LENGTHS)], kept, 10**6)
     assert kept.num_bytes == sum(state.numel() * state.element_size() for state in kept._state.values()) > 0
+
+
+def test_kept_states_are_without_dropout(tmp_path: Path) -> None:
+    encoder, kept = new_encoder(write_encoder(tmp_path / "encoder"), freeze_layers=2), KeptStates()
+    encoder.keep_frozen([make_sentences(LENGTHS)], kept, 10**6)
+    found = encoded(encoder.eval())
+    encoder._kept = None
+    torch.testing.assert_close(found, encoded(encoder))
+
+
+@pytest.mark.parametrize("reading", ["markers", "spans"])
+@pytest.mark.parametrize("freeze_layers", [0, 1])
+@pytest.mark.parametrize("kind", ["bert", "mpnet"])
+def test_training_in_threads_gives_the_gradients_of_the_whole_batch(
+    kind: str, freeze_layers: int, reading: str, tmp_path: Path
+) -> None:
+    encoder = pretrained_encoder(write_encoder(tmp_path / "encoder", kind), freeze_layers, reading=reading)
+    found = []
+    for is_training in (False, True):
+        # In evaluation mode, nothing is divided among threads; without dropout, the modes are equal.
+        for module in encoder.modules():
+            if isinstance(module, LibraryDropout):
+                module.p = 0.0
+        encoder.dropout.num_dropped = 0
+        encoder.train(is_training)
+        vector_SD = encoder(None, make_sentences(LENGTHS))
+        used = encoder.pretrained_parameters()
+        found.append([vector_SD, *torch.autograd.grad(vector_SD.square().sum(), used, allow_unused=True)])
+    for divided, whole in zip(found[1], found[0], strict=True):
+        torch.testing.assert_close(divided, whole, atol=1e-5, rtol=1e-4)
+
+
+def test_training_does_not_depend_on_the_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transformer, "has_fast_bf16", lambda _: True)
+    encoder = new_encoder(write_encoder(tmp_path / "encoder"), freeze_layers=1)
+    encoder.precision, encoder.dropout.num_dropped = "bf16", 0
+    before, found = torch.get_num_threads(), []
+    try:
+        for num_threads in (1, 3):
+            torch.set_num_threads(num_threads)
+            torch.manual_seed(7)
+            vector_SD = encoder.train()(None, make_sentences(LENGTHS * 3))
+            found.append([vector_SD, *torch.autograd.grad(vector_SD.square().sum(), encoder.pretrained_parameters())])
+    finally:
+        torch.set_num_threads(before)
+    assert all(one.equal(other) for one, other in zip(*found, strict=True))
+    torch.manual_seed(8)
+    assert not encoder(None, make_sentences(LENGTHS * 3)).equal(found[0][0])
 
 
 def test_nothing_is_kept_beyond_the_memory_allowed(tmp_path: Path) -> None:

@@ -5,7 +5,15 @@ from threading import Barrier, Event
 import pytest
 import torch
 
-from sayso.model.kernels.threads import compiled_only, in_threads, is_compiled, over_bags, over_items, shares
+from sayso.model.kernels.threads import (
+    compiled_only,
+    in_threads,
+    is_compiled,
+    over_bags,
+    over_items,
+    over_items_with_gradients,
+    shares,
+)
 from toy_batch import make_bags
 
 
@@ -103,3 +111,21 @@ def test_after_an_error_the_other_threads_take_no_more_items() -> None:
     num_begun = len(begun)
     time.sleep(0.1)
     assert len(begun) == num_begun < 1_000
+
+
+def test_gradients_are_those_of_one_thread_and_reach_the_inputs() -> None:
+    given = torch.tensor([1.5, -2.0, 3.25], dtype=torch.float64).requires_grad_()
+    unused = torch.ones(2, requires_grad=True)
+    leaf = given.detach().float().requires_grad_()
+    weight = torch.arange(1.0, 6.0)
+
+    def weighted_square(number: int) -> torch.Tensor:
+        return weight[number] * leaf**2
+
+    found = over_items_with_gradients(weighted_square, range(5), [given, unused], [leaf, unused])
+    torch.testing.assert_close(torch.stack(found), weight[:, None] * given.detach().float() ** 2)
+    change, nothing = torch.autograd.grad(torch.stack(found).sum(), [given, unused], allow_unused=True)
+    assert change.tolist() == (2 * 15 * given).tolist()
+    assert nothing is None
+    assert over_items_with_gradients(weighted_square, [], [given], [leaf]) == []
+    assert torch.get_num_threads() == 3

@@ -4,7 +4,7 @@ Shapes: S sentences, U their subwords, C sentences of a chunk, L the longest of 
 D width of a sentence vector, T tokens.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -23,15 +23,14 @@ from sayso.model.embedding import TokenEmbedding
 from sayso.model.encoders.base import Encoder, EncoderConfig, ModelTables
 from sayso.model.kernels import packed_attention
 from sayso.model.kernels.encoder_layers import HalfPrecision, allow_only_needed, only_needed
-from sayso.model.kernels.threads import over_items
-from sayso.model.layers import Affine, TokenDropout
+from sayso.model.kernels.threads import over_items, over_items_with_gradients
+from sayso.model.layers import Affine, TokenDropout, drawing_from
 from sayso.model.pretrained import Pretrained, has_fast_bf16, has_packed_attention, load_weights, quantized
 from sayso.model.subword_layout import SubwordLayout, SubwordTable, lay_out
 from sayso.model.subword_reads import MULTIPLE, KeptStates, PaddedReads, Reads, reads_of
 
-_SUBWORDS_AT_A_TIME = {"cpu": 8_192, "cuda": 131_072}
-_IN_PREDICTION = 2_048
-"""The subwords of a chunk in prediction on a CPU, where chunks fit into the cache and threads read one each."""
+_SUBWORDS_AT_A_TIME = {"thread": 2_048, "cpu": 8_192, "cuda": 131_072}
+"""A chunk that a thread reads on its own fits into the cache."""
 _SMALLEST_CHUNK = {"cpu": 8, "cuda": 512}
 """Below this many sentences, launching kernels costs a GPU more time than processing padding."""
 
@@ -78,7 +77,7 @@ class TransformerEncoder(Encoder):
         self.max_length = min(config.max_length, pretrained.max_length) // MULTIPLE * MULTIPLE
         self._parts = [part for part in (range(num_frozen), range(num_frozen, num_layers)) if part]
         networks = _built(pretrained, self._parts, generator)
-        self.lower = networks[0].requires_grad_(False) if num_frozen else None
+        self.lower = networks[0].requires_grad_(False).eval() if num_frozen else None
         self.upper = networks[-1] if num_frozen < num_layers else None
         if self.upper is not None:
             allow_only_needed(self.upper)
@@ -182,7 +181,9 @@ class TransformerEncoder(Encoder):
     def _vectors(self, reads: Reads, row_UH: Tensor) -> Tensor:
         """Return vector_SD from the input vectors of the subwords."""
         for network in self.networks:
-            self._choose_attention(network)
+            self._choose_attention(network, network)
+            if self._uses_threads and self.is_half:
+                self._choose_attention(network, self._half.copy(network))
         pooled = self._pooled_from_packed if self._packs else self._pooled_from_padded
         vector_SD: Tensor = self.projection(self.dropout(pooled(reads, row_UH))).relu()
         return vector_SD
@@ -202,11 +203,33 @@ class TransformerEncoder(Encoder):
     def _pooled_from_padded(self, reads: Reads, row_UH: Tensor) -> Tensor:
         padded, nothing = PaddedReads(reads), row_UH.new_zeros(0, self.pretrained.width)
 
-        def read(chunk: np.ndarray) -> Tensor:
-            return self._read_chunk(reads, padded, chunk, row_UH).to(row_UH.dtype)
+        def read(chunk: np.ndarray, leaf_UH: Tensor = row_UH) -> Tensor:
+            return self._read_chunk(reads, padded, chunk, leaf_UH).to(row_UH.dtype)
 
-        found = (over_items if self._predicts_on_cpu else map)(read, self._chunks(padded))
+        chunks = list(self._chunks(padded))
+        if self._uses_threads and torch.is_grad_enabled() and self.upper is not None:
+            found = self._read_to_train(read, chunks, row_UH, self.upper)
+        else:
+            found = (over_items if self._uses_threads else map)(read, chunks)  # type: ignore[assignment]
         return reads.pooled(torch.cat([nothing, *found]), padded.owner_W, padded.weight_W)
+
+    def _read_to_train(
+        self, read: Callable[..., Tensor], chunks: list[np.ndarray], row_UH: Tensor, upper: nn.Module
+    ) -> list[Tensor]:
+        """Return the needed vectors of each chunk, with gradients; each thread reads one chunk at a time."""
+        leaf_UH = row_UH.detach().requires_grad_(row_UH.requires_grad)
+        used = self._half.copy(upper) if self.is_half else upper
+        pairs = zip([row_UH, *upper.parameters()], [leaf_UH, *used.parameters()], strict=True)
+        inputs, leaves = zip(*(pair for pair in pairs if pair[1].requires_grad), strict=True)
+
+        # A generator per chunk, because the order in which threads read chunks is not fixed.
+        seeds: list[int] = torch.randint(2**62, (len(chunks),)).tolist()
+
+        def read_one(number: int) -> Tensor:
+            with drawing_from(seeds[number]):
+                return read(chunks[number], leaf_UH)
+
+        return over_items_with_gradients(read_one, range(len(chunks)), inputs, leaves)
 
     def _read_chunk(self, reads: Reads, padded: PaddedReads, chunk: np.ndarray, row_UH: Tensor) -> Tensor:
         """Return the needed vectors of the sentences of a chunk, [W, H]."""
@@ -225,28 +248,26 @@ class TransformerEncoder(Encoder):
     def _read_frozen(self, place_CL: Tensor, is_there_CL: Tensor, row_UH: Tensor) -> Tensor:
         """Return the output of the frozen layers, or the input vectors if there are none."""
         state_CLH = nn.functional.embedding(place_CL, row_UH)
-        if self.lower is not None:
-            state_CLH = self._run(self.lower, state_CLH, {"attention_mask": is_there_CL})
-        return state_CLH
+        return state_CLH if self.lower is None else self._run(self.lower, state_CLH, {"attention_mask": is_there_CL})
 
     def _run(self, network: nn.Module, state: Tensor, others: dict[str, Any]) -> Tensor:
         """Return the network's output for these input vectors, quantized or in half precision if enabled."""
         if self._quantized and not torch.is_grad_enabled():
             return self._quantized[network](inputs_embeds=state, **others).last_hidden_state  # type: ignore[no-any-return]
-        if self.is_half:
+        if self.is_half and self._uses_threads:
+            network, state = self._half.copy(network), state.bfloat16()
+        elif self.is_half:
             inputs = {"inputs_embeds": state.bfloat16(), **others}
-            if self._predicts_on_cpu:
-                return self._half.copy(network)(**inputs).last_hidden_state  # type: ignore[no-any-return]
             return functional_call(network, self._half.parameters(network), (), inputs).last_hidden_state  # type: ignore[no-any-return]
         return network(inputs_embeds=state, **others).last_hidden_state  # type: ignore[no-any-return]
 
-    def _choose_attention(self, network: nn.Module) -> None:
+    def _choose_attention(self, network: nn.Module, used: nn.Module) -> None:
         # Fused attention is the fastest, except for gradients on a CPU.
         is_eager = self.training and network is self.upper and self._device.type == "cpu"
         fused = "eager" if is_eager else "sdpa"
         name = packed_attention.NAME if self._packs else fused if self._has_fused_attention else "eager"
-        if network.config._attn_implementation != name:  # type: ignore[union-attr]
-            network.set_attn_implementation(name)  # type: ignore[operator]
+        if used.config._attn_implementation != name:  # type: ignore[union-attr]
+            used.set_attn_implementation(name)  # type: ignore[operator]
 
     @property
     def is_half(self) -> bool:
@@ -259,17 +280,17 @@ class TransformerEncoder(Encoder):
         return self.can_pack and self.is_half and self._device.type == "cuda"
 
     @property
-    def _predicts_on_cpu(self) -> bool:
-        return self._device.type == "cpu" and not self.training and not torch.is_grad_enabled()
+    def _uses_threads(self) -> bool:
+        """Whether each thread reads chunks on its own: in training and in prediction on a CPU, but not in between."""
+        return self._device.type == "cpu" and self.training == torch.is_grad_enabled()
 
     @property
     def _device(self) -> torch.device:
         return self.projection.weight.device
 
     def _chunks(self, padded: PaddedReads) -> Iterator[np.ndarray]:
-        kind = self._device.type
-        num_subwords = _IN_PREDICTION if self._predicts_on_cpu else _SUBWORDS_AT_A_TIME[kind]
-        return padded.chunks(num_subwords, _SMALLEST_CHUNK[kind])
+        num_subwords = _SUBWORDS_AT_A_TIME["thread" if self._uses_threads else self._device.type]
+        return padded.chunks(num_subwords, _SMALLEST_CHUNK[self._device.type])
 
 
 def _built(pretrained: Pretrained, parts: Sequence[range], generator: torch.Generator) -> list[nn.Module]:

@@ -59,14 +59,22 @@ class HalfPrecision:
         return self._rounded[network][1]
 
     def copy(self, network: nn.Module) -> nn.Module:
-        """Return a copy for prediction, which several threads can use."""
+        """Return a copy that several threads can use; gradients reach its own parameters."""
         versions = _versions(network.parameters())
-        if network not in self._copies or self._copies[network][0] != versions:
-            copied = copy.deepcopy(network).eval().requires_grad_(False)
+        made_from, copied = self._copies.get(network, ((), None))
+        if copied is None:
+            copied = copy.deepcopy(network)
             for parameter in copied.parameters():
+                parameter.grad = None
                 parameter.data = parameter.data.bfloat16()
-            self._copies[network] = versions, copied
-        return self._copies[network][1]
+        elif made_from != versions:
+            with torch.no_grad():
+                for mine, given in zip(copied.parameters(), network.parameters(), strict=True):
+                    mine.copy_(given)
+        if copied.training != network.training:
+            copied.train(network.training)
+        self._copies[network] = versions, copied
+        return copied
 
 
 def _versions(parameters: Iterable[nn.Parameter]) -> _Versions:

@@ -105,6 +105,58 @@ def over_items(function: Callable[[Item], Returned], items: Iterable[Item]) -> l
     return [found[number] for number in range(len(found))]
 
 
+def over_items_with_gradients(
+    function: Callable[[Item], Tensor], items: Sequence[Item], inputs: Sequence[Tensor], leaves: Sequence[Tensor]
+) -> list[Tensor]:
+    """Return the function's result for each item, as `over_items` does, with gradients for the inputs.
+
+    The function computes with the leaves, which have the values of the inputs, perhaps rounded. The backward pass, too,
+    is divided among threads; gradients are added in the order of the items, so they do not depend on the threads.
+    """
+    return list(_OverItems.apply(function, items, leaves, *inputs)) if items else []  # type: ignore[no-untyped-call]
+
+
+class _OverItems(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        function: Callable[[Any], Tensor],
+        items: Sequence[Any],
+        leaves: Sequence[Tensor],
+        *inputs: Tensor,
+    ) -> tuple[Tensor, ...]:
+        def with_graph(item: Any) -> Tensor:
+            with torch.enable_grad():
+                return function(item)
+
+        ctx.found, ctx.leaves, ctx.types = over_items(with_graph, items), leaves, [each.dtype for each in inputs]
+        return tuple(each.detach() for each in ctx.found)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        def gradients_of(number: int) -> tuple[Tensor | None, ...]:
+            found: tuple[Tensor | None, ...] = torch.autograd.grad(
+                ctx.found[number], ctx.leaves, gradients[number], allow_unused=True
+            )
+            return found
+
+        of_items = over_items(gradients_of, range(len(gradients)))
+        ctx.found = None
+        totals = (_sum([each[number] for each in of_items], kind) for number, kind in enumerate(ctx.types))
+        return None, None, None, *totals
+
+
+def _sum(parts: Sequence[Tensor | None], kind: torch.dtype) -> Tensor | None:
+    """Return the sum in this precision, always in the same order."""
+    found = [part for part in parts if part is not None]
+    if not found:
+        return None
+    total = found[0].to(kind, copy=True)
+    for part in found[1:]:
+        total += part
+    return total
+
+
 @cache
 def _pool(num: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(num, 1), thread_name_prefix="sayso")
