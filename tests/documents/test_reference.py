@@ -10,6 +10,8 @@ from sayso.documents.link import Link, Linker
 from sayso.documents.mention import DocumentReader, MentioningSentence
 from sayso.documents.reference import short_names
 from sayso.documents.settings import ReadingOptions
+from sayso.facts.quote import quote_of
+from sayso.records import Sentence
 
 NAMES = {
     "ana": ("Ana Diaz",),
@@ -134,7 +136,10 @@ def test_a_quote_shows_the_antecedent_and_its_offsets_lead_to_the_pronoun() -> N
     text = "Ana Diaz sings. She left  Rome."
     (found,) = reader().sentences(Document("d", text))
     assert text[found.source.start : found.source.stop] == "She left  Rome."
-    assert [entity.mention.name for entity in found.entities] == ["Ana Diaz", "Rome"]
+    sentence = Sentence(found.tokens, *(entity.mention for entity in found.entities), source=found.source)
+    quote = quote_of(sentence, 1, 0.5)
+    assert quote.edited(sentence.head.name, sentence.tail.name) == "She [Ana Diaz] left Rome."
+    assert (quote.sentence, quote.source) == ("She left Rome.", found.source._replace(glued=(), curly=()))
 
 
 @pytest.mark.parametrize("piece", ["Ana Diaz left Rome. She ", "Holt he ", "It is a Rome ", '" Bo Holt. Holt ', "\n"])
