@@ -30,14 +30,17 @@ lint: $(STAMP)
 fast-checks: lint
 	$(BIN)/mypy
 
+# Memory that is freed is kept for the next tensor, for glibc: the kernel would clear it again for each step of training.
+KEEP_MEMORY := MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=1073741824
+
 # Two test processes with one thread each: four threads on two cores only wait for each other.
 check: fast-checks
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+	OMP_NUM_THREADS=1 $(KEEP_MEMORY) $(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
 # Types are checked in parallel with the tests: alone, mypy would leave a core idle. Three test processes keep two cores busy,
 # because slow tests often wait for a server, a cluster or a browser.
 test: lint browser encoders
-	$(BIN)/mypy & types=$$!; OMP_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal --durations=12; tests=$$?; wait $$types && exit $$tests
+	$(BIN)/mypy & types=$$!; OMP_NUM_THREADS=1 $(KEEP_MEMORY) $(BIN)/pytest -n 3 --dist worksteal --durations=12; tests=$$?; wait $$types && exit $$tests
 
 # On a machine with a GPU; any Python with torch, triton, pytest and hypothesis works: GPU_PYTHON=python3.
 GPU_PYTHON ?= $(BIN)/python

@@ -23,7 +23,7 @@ def run(command: str, folder: Path) -> str:
     return result.stdout
 
 
-@pytest.mark.slow(60)
+@pytest.mark.slow(100)
 def test_the_commands_work_and_print_what_the_page_shows(tmp_path: Path) -> None:
     walkthrough = load("docs/walkthrough.py")
     walkthrough.link_examples(tmp_path)
