@@ -13,7 +13,7 @@ def test_shards_are_asked_for_one_at_a_time() -> None:
             asked.append(number)
             yield number
 
-    with open_local(EngineSettings()) as engine:
+    with open_local(EngineSettings(jobs=1)) as engine:
         for done, result in enumerate(engine(lambda number: number * 10, shards())):
             assert (result, asked[-1]) == (done * 10, done)
 
