@@ -21,6 +21,7 @@ from sayso.extract import run as extraction
 from sayso.extract.settings import ExtractInputs, ExtractSettings
 from sayso.invent.raw import invent_raw
 from sayso.invent.settings import InventSettings
+from sayso.store import inputs as preparing
 from sayso.store import parallel
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
@@ -220,7 +221,7 @@ def test_a_corpus_a_store_and_facts_are_the_same_for_any_number_of_processes(
     monkeypatch.setattr(parallel, "PIECE_BYTES", 20_000)
     for module in (building, extraction):
         monkeypatch.setattr(module, "_LEAST_BYTES", 0)
-    monkeypatch.setattr(parallel, "LEAST_BYTES", 0)
+    monkeypatch.setattr(preparing, "LEAST_BYTES", 0)
     run = make_run(toy_config("type_and_words"), make_store(tmp_path), tmp_path / "run")
     for num in (1, 2):
         engine, out = LocalEngine(num), tmp_path / str(num)

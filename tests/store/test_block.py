@@ -177,7 +177,8 @@ def file(tmp_path: Path) -> Path:
 def test_a_file_is_read_as_line_by_line(
     file: Path, monkeypatch: pytest.MonkeyPatch, relations: list[str] | None
 ) -> None:
-    monkeypatch.setattr(parallel, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(parallel, "BLOCK_BYTES", 60_000)
+    monkeypatch.setattr(parallel, "SMALL_BLOCK_BYTES", 15_000)
     expected, found = Tally(file), Tally(file)
     sentences = list(read_sentences(file, expected, relations))
     seen: list[int] = []

@@ -236,7 +236,9 @@ class _Stages:
     def _predicting_engine(self, num_waiting: int) -> Engine:
         """Return the engine, or this process for little work or if the model is on a GPU, which would hold copies."""
         num_bytes = sum(record.piece.size for record in read_records(self.folder)) * num_waiting // self.num_shards
-        least = _LEAST_BYTES if choose_device(self.settings.device).type == "cpu" else sys.maxsize
+        device = self.settings.device
+        is_on_cpu = device == "cpu" or (device == "auto" and choose_device(device).type == "cpu")
+        least = _LEAST_BYTES if is_on_cpu else sys.maxsize
         return worth_processes(self.engine, num_bytes, least)
 
 

@@ -136,7 +136,7 @@ def parse_block(lines: bytes) -> SentenceBlock | None:
 def _parsed(lines: bytes) -> SentenceBlock:
     num = lines.count(b"\n") + (not lines.endswith(b"\n"))
     # Every line is an object: blank lines, line breaks inside an object and byte order marks are unusual.
-    _require(lines[:1] == b"{" and lines.count(b"}\n{") == num - 1 and not _UNUSUAL.search(lines))
+    _require(lines[:1] == b"{" and lines.count(b"}\n{") == num - 1 and not _is_unusual(lines))
     lines.decode()  # pyarrow does not check it
     table = pa_json.read_json(
         pa.BufferReader(lines),
@@ -172,6 +172,11 @@ def _parsed(lines: bytes) -> SentenceBlock:
         curly=curly,
         expresses_N=_shares(columns["expresses"]),
     )
+
+
+def _is_unusual(lines: bytes) -> bool:
+    # The expression is ten times as slow as a search for plain bytes.
+    return (b"null" in lines or b"\\u" in lines) and bool(_UNUSUAL.search(lines))
 
 
 def _require(is_usual: bool | np.bool_) -> None:

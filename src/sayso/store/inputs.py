@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
 from sayso.errors import BadArgumentError, BadInputError
+from sayso.input_file import is_pipe
 from sayso.readers.files import sha256_of, size_of
 from sayso.readers.read import MAX_BAD_SHARE, Tally, read_sentences
 from sayso.readers.tables import read_decisions
 from sayso.records import OnProgress, Sentence
 
 if TYPE_CHECKING:
+    from sayso.engine import Engine
     from sayso.store.table import BagTable
 
 _Item = TypeVar("_Item")
@@ -121,6 +123,10 @@ class PrepareSettings:
         return {name: value for name, value in asdict(self).items() if name != "folds" or value}
 
 
+LEAST_BYTES = 8 * 2**20
+"""Processes on this machine take longer to start than a smaller corpus takes to read."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SentenceFiles:
     """Reads the sentence files of a role, and counts the good and bad lines of each."""
@@ -156,6 +162,16 @@ class SentenceFiles:
         yield from reader(path, tally, relations, lambda done: self.on_progress(f"reading {name}", done, size))
         tally.refuse_too_many_bad(self.settings.max_bad_share)
         self.on_progress(f"reading {name}", size, size)
+
+    def workers(self, engine: "Engine | None") -> "Engine | None":
+        """Return the engine if its workers should read the files, or None if this process should."""
+        from sayso.engine import LocalEngine
+
+        if not isinstance(engine, LocalEngine):
+            return engine
+        named = [path for name, path in self.inputs.files() if name.split()[0] in ("train", "test", "rest")]
+        is_large = engine.num > 1 and not any(map(is_pipe, named)) and sum(map(size_of, named)) >= LEAST_BYTES
+        return engine if is_large else None
 
     def fingerprints(self) -> dict[str, dict[str, Any]]:
         """Return the hash of each file and, for sentence files, the line counts."""

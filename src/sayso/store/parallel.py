@@ -4,23 +4,25 @@ Each worker assigns ids to the words and entities of its piece of the corpus; th
 the common vocabulary, in corpus order.
 """
 
+import io
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from sayso.engine import Engine, LocalEngine
+from sayso.engine import Engine
 from sayso.errors import UserError, option
 from sayso.input_file import holds_no, is_pipe, open_bytes
 from sayso.readers import READERS
 from sayso.readers.base import Line
 from sayso.readers.file_piece import FilePiece, files_with_text, new_pieces
-from sayso.readers.files import MAX_LINE_BYTES, OnBytes, files_of, size_of
+from sayso.readers.files import MAX_LINE_BYTES, OnBytes, files_of
 from sayso.readers.read import Tally, form_of, good_sentences, reported, sentences_of_file
 from sayso.records import Sentence
 from sayso.store.block import FORM, SentenceBlock, lines_of_block, parse_block
@@ -30,22 +32,11 @@ from sayso.store.rows import Rows
 from sayso.store.table import NO_DOCUMENT, BagTable
 from sayso.store.vocabulary import Vocabulary
 
-BLOCK_BYTES, PIECE_BYTES = 2**20, 16 * 2**20
+BLOCK_BYTES, SMALL_BLOCK_BYTES, PIECE_BYTES = 4 * 2**20, 2**18, 16 * 2**20
+"""A block with anything unusual is cut into small ones, of which only some are read line by line."""
 _GZIP = b"\x1f\x8b"
-LEAST_BYTES = 8 * 2**20
-"""Processes on this machine take longer to start than a smaller corpus takes to read."""
 
 _Parsed = tuple[bytes, SentenceBlock | None]
-
-
-def reading_engine(engine: Engine | None, files: SentenceFiles) -> Engine | None:
-    """Return the engine if its workers should read the files, or None if this process should."""
-    if not isinstance(engine, LocalEngine):
-        return engine
-    named = [path for name, path in files.inputs.files() if name.split()[0] in ("train", "test", "rest")]
-    if engine.num == 1 or any(map(is_pipe, named)) or sum(map(size_of, named)) < LEAST_BYTES:
-        return None
-    return engine
 
 
 def read_blocks(
@@ -131,14 +122,23 @@ def _blocks_between(path: Path, start: int, stop: int) -> Iterator[bytes]:
 
 def _ahead(pool: ThreadPoolExecutor, num_threads: int, blocks: Iterable[bytes]) -> Iterator[_Parsed]:
     """Yield each block and its columns; a few blocks are parsed in advance."""
-    waiting = deque[tuple[bytes, Future[SentenceBlock | None]]]()
+    waiting = deque[Future[list[_Parsed]]]()
     for data in blocks:
-        waiting.append((data, pool.submit(parse_block, data)))
+        waiting.append(pool.submit(_parsed, data))
         if len(waiting) > num_threads:
-            first, parsed = waiting.popleft()
-            yield first, parsed.result()
-    for first, parsed in waiting:
-        yield first, parsed.result()
+            yield from waiting.popleft().result()
+    for parsed in waiting:
+        yield from parsed.result()
+
+
+def _parsed(data: bytes) -> list[_Parsed]:
+    """Return a block with its columns, or the small blocks that it is cut into."""
+    block = parse_block(data)
+    if block or len(data) <= SMALL_BLOCK_BYTES:
+        return [(data, block)]
+    stream = io.BytesIO(data)
+    small = iter(lambda: stream.read(SMALL_BLOCK_BYTES) + stream.readline(), b"")
+    return [(each, parse_block(each)) for each in small]
 
 
 def read_with_workers(
@@ -253,7 +253,7 @@ def read_piece(
     on_lines: Callable[[int], None],
 ) -> Iterator[Sentence | SentenceBlock]:
     """Yield the sentences of a piece, most of them in blocks; call `on_lines` with numbers of lines read."""
-    blocks = ((data, parse_block(data)) for data in _blocks_between(Path(piece.file), piece.start, piece.stop))
+    blocks = chain.from_iterable(map(_parsed, _blocks_between(Path(piece.file), piece.start, piece.stop)))
     yield from _items(blocks, relations, on_bad, lambda data: on_lines(data.count(b"\n") + (not data.endswith(b"\n"))))
 
 

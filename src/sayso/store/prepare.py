@@ -26,7 +26,7 @@ from sayso.store.folds import fold_report, na_shares, pair_folds, read_unlabelle
 from sayso.store.group import Grouped, group_lines
 from sayso.store.inputs import FactDecisions, Inputs, PrepareSettings, SentenceFiles, decisions_of
 from sayso.store.marks import MarkTargets, match_marks
-from sayso.store.parallel import read_blocks, read_with_workers, reading_engine
+from sayso.store.parallel import read_blocks, read_with_workers
 from sayso.store.store import DIRECT_LABELS, FORMAT, folds_file, marks_file, refuse_no_store, write_store
 from sayso.store.table import NO_LABEL, BagTable
 from sayso.store.vocabulary import TypedEntities, Vocabulary, count_mentions, entity_vectors, finest_types, order_words
@@ -63,7 +63,7 @@ class _Preparation:
     ) -> None:
         self.inputs, self.settings, self.on_progress = inputs, settings, on_progress
         self.files = SentenceFiles(inputs=inputs, settings=settings, on_progress=on_progress)
-        self.engine, relations = reading_engine(engine, self.files), inputs.relations
+        self.engine, relations = self.files.workers(engine), inputs.relations
         self.inventory = read_inventory(relations) if relations else None
         self.vocabulary = Vocabulary([relation.name for relation in self.inventory or ()])
         self.decisions, self.folds = FactDecisions(), dict[str, dict[str, Column]]()
