@@ -12,12 +12,13 @@ from sayso.documents.gazetteer import Gazetteer
 from sayso.documents.knowledge import Names, read_names
 from sayso.documents.spacy_finder import SpacyFinder
 from sayso.documents.split import split
+from sayso.engine.processes import num_cores
 from sayso.invent.names import Coiner
 
 NUM_NAMES = 100_000
 SHARE_FOR_SPACY = 20
 """spaCy only reads every twentieth document; speeds are per sentence."""
-COPIES = 4
+COPIES = 10
 REPEATS = 3
 
 
@@ -70,19 +71,20 @@ def main() -> None:
         once = [run(*build, raw / "documents.jsonl") for _ in range(REPEATS)]
         often = [run(*build, folder / "more.jsonl") for _ in range(REPEATS)]
     note = f"{num_sentences:,} invented sentences, {gazetteer.num_names:,} names, one thread"
-    built = f"{COPIES * num_sentences:,} invented sentences, start-up and types included, one thread"
+    built = f"{COPIES * num_sentences:,} invented sentences, start-up and types included, all {num_cores()} cores"
+    whole_speed = [COPIES * num_sentences / each[0] for each in often]
     record(
         [
             amount("names found", speed, "sentences/s", at_least(20_000), note),
             ratio("names found, vs. spaCy's entity ruler", speed, spacy_speed, "sentences/s", None, note),
-            amount("build", [COPIES * num_sentences / each[0] for each in often], "sentences/s", None, built),
+            amount("build", whole_speed, "sentences/s", at_least(20_000), built),
             ratio(
                 f"build, peak memory with {COPIES} times the documents",
                 [each[1] for each in often],
                 [each[1] for each in once],
                 "MB",
                 at_most(1.3),
-                built,
+                f"{built}; the largest process counts",
             ),
         ]
     )

@@ -37,6 +37,7 @@ COVERED_BY = {
     "serve/annotate/schemas": "serve/annotate/test_api",
     "serve/fact_table": "serve/predictions/test_table",
     "serve/workbench": "cli/test_serve",
+    "store/collect": "store/test_group",
     "store/rows": "store/test_columns",
     "store/store": "store/test_prepare",
     "store/table": "store/test_columns",

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from sayso.readers.mention import find_mentions
 from sayso.records import Sentence
-from sayso.store.group import BagBuilder, Grouped, group_lines
+from sayso.store.collect import BagBuilder
+from sayso.store.group import Grouped, group_lines
 from sayso.store.vocabulary import Vocabulary
 
 

@@ -6,6 +6,7 @@ This is a low layer because both the file readers and records built by hand need
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 
+_LONG = 40
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that end a line, separate columns, or control a terminal."""
 
@@ -63,14 +65,38 @@ def tokenise(text: str) -> list[str]:
     >>> tokenise("mr. pohamba left windhoek , namibia 's capital .")
     ['mr.', 'pohamba', 'left', 'windhoek', ',', 'namibia', "'s", 'capital', '.']
     """
-    words = text.split()
-    if _ALONE.search(text):
-        return words
+    return tokenise_with_starts(text)[0]
+
+
+def tokenise_with_starts(text: str) -> tuple[list[str], list[int]]:
+    """Return the tokens of a sentence and their start offsets; a token is as long as the text it stands for.
+
+    >>> tokenise_with_starts("Rome's  mayor.")
+    (['Rome', "'s", 'mayor', '.'], [0, 4, 8, 13])
+    """
+    tokens, starts, position = list[str](), list[int](), 0
+    words, is_tokenised = text.split(), _ALONE.search(text)
     # A sentence has one full stop, at its end; any other belongs to an abbreviation.
     last = len(words) - 1
-    # Most words are letters and digits only, so there is nothing to split.
-    parts = ((word,) if word.isalnum() else _parts(word, index == last) for index, word in enumerate(words))
-    return [token for part in parts for token in part]
+    for index, word in enumerate(words):
+        position = text.find(word, position)
+        # Most words are letters and digits only, so there is nothing to split.
+        if is_tokenised or word.isalnum():
+            tokens.append(word)
+            starts.append(position)
+            position += len(word)
+            continue
+        for part in _known_parts(word, index == last) if len(word) < _LONG else _parts(word, index == last):
+            tokens.append(part)
+            starts.append(position)
+            position += len(part)
+    return tokens, starts
+
+
+@lru_cache(2**16)
+def _known_parts(word: str, is_last: bool) -> tuple[str, ...]:
+    """Return the tokens of a word that is not too long to keep."""
+    return tuple(_parts(word, is_last))
 
 
 def _parts(word: str, is_last: bool) -> list[str]:

@@ -6,11 +6,11 @@ from sayso.documents.document import Document, GivenMention
 from sayso.documents.gazetteer import Gazetteer
 from sayso.documents.link import Linker
 from sayso.documents.markup import without_markup
-from sayso.documents.mention import DocumentReader, MentioningSentence, cut_at, spans_of, spelling, tokens_with_starts
+from sayso.documents.mention import DocumentReader, MentioningSentence, cut_at, spans_of, spelling
 from sayso.documents.settings import ReadingOptions
 from sayso.facts.quote import quote_of
 from sayso.records import Sentence, Source, Span, as_written
-from sayso.tokens import tokenise
+from sayso.tokens import tokenise, tokenise_with_starts
 
 NAMES = {"ana": ("Ana Diaz", "Ana"), "rome": ("Rome",), "oslo": ("Oslo",), "x": ("Holt",), "y": ("Holt",)}
 
@@ -168,7 +168,7 @@ texts = st.text(st.sampled_from("ab.,'’s()\" \n-T"), max_size=40) | st.text(ma
 
 @given(texts)
 def test_tokens_are_those_of_every_other_command_and_stand_where_they_are_said_to(text: str) -> None:
-    tokens, starts = tokens_with_starts(text)
+    tokens, starts = tokenise_with_starts(text)
     assert tokens == tokenise(text)
     for token, start in zip(tokens, starts, strict=True):
         assert text[start : start + len(token)].replace("’", "'") == token.replace("’", "'")
@@ -181,7 +181,7 @@ def test_spans_are_whole_tokens_once_tokens_are_cut_at_their_edges(text: str, da
         return
     start = data.draw(st.sampled_from(solid))
     stop = data.draw(st.sampled_from([i for i in solid if i >= start])) + 1
-    tokens, starts = cut_at(*tokens_with_starts(text), (start, stop))
+    tokens, starts = cut_at(*tokenise_with_starts(text), (start, stop))
     (span,) = spans_of([(start, stop)], starts)
     expected = "".join(text[start:stop].split()).replace("’", "'")
     assert "".join(tokens[span.start : span.stop]).replace("’", "'") == expected
@@ -190,13 +190,13 @@ def test_spans_are_whole_tokens_once_tokens_are_cut_at_their_edges(text: str, da
 @given(texts, st.sets(st.integers(0, 40)))
 def test_tokens_as_written_are_the_text_with_its_white_space_folded(text: str, edges: set[int]) -> None:
     solid = [edge for edge in edges if not text[edge : edge + 1].isspace()]
-    tokens, starts = cut_at(*tokens_with_starts(text), solid)
+    tokens, starts = cut_at(*tokenise_with_starts(text), solid)
     source = Source("d", 0, len(text), *spelling(text, tokens, starts))
     assert "".join(gap + token for gap, token in as_written(tokens, source)) == " ".join(text.split())
 
 
 def test_a_compound_is_cut_where_the_name_ends() -> None:
     text = "U.S.-Mexico talks"
-    tokens, starts = cut_at(*tokens_with_starts(text), (0, 4, 5, 11))
+    tokens, starts = cut_at(*tokenise_with_starts(text), (0, 4, 5, 11))
     assert tokens == ["U.S.", "-", "Mexico", "talks"]
     assert spans_of([(0, 4), (5, 11)], starts) == [Span(0, 1), Span(2, 3)]

@@ -9,7 +9,7 @@ from sayso.features.lexicon import Lexicon
 from sayso.features.user_input import InputBuilder, _SpilledSentences
 from sayso.library import load
 from sayso.model.predict import predict_logits
-from sayso.store.group import Collector
+from sayso.store.collect import Collector
 from sayso.store.table import BagTable
 from sayso.store.vocabulary import Numbering
 from toy import make_sentence

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.records import Mention, Sentence, Source, Span, sentence_key
-from sayso.store.group import Collector, group
+from sayso.store.collect import Collector
+from sayso.store.group import group
 from sayso.store.vocabulary import Numbering, Vocabulary
 from toy import group_by_pair, make_sentence
 

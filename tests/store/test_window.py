@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.records import Span
-from sayso.store.group import find_window
+from sayso.store.collect import find_window
 from steps import growth
 
 

@@ -185,7 +185,10 @@ MaxBad = Annotated[
     typer.Option("--max-bad", min=0.0, max=1.0, help="Fail if more than this fraction of the lines are bad."),
 ]
 TableMemory = Annotated[
-    int, typer.Option(min=0, metavar="MIB", help="Memory for tables that speed up prediction on a CPU, per worker.")
+    int,
+    typer.Option(
+        min=0, metavar="MIB", help="Memory for tables that speed up prediction on a CPU; with ray, per worker."
+    ),
 ]
 Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Minimum probability of a predicted fact.")]
 Wikidata = Annotated[
@@ -199,13 +202,18 @@ NoVerify = Annotated[
 ]
 
 
+JOBS = "Processes; 0: one per core, and at most one per GB of available memory. The result does not depend on it."
+Jobs = Annotated[int, typer.Option(min=0, max=1_024, help=JOBS)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions:
-    """The options of commands that can use a cluster."""
+    """The options of commands that use all cores, or a cluster."""
 
-    engine: Annotated[Literal["local", "ray"], Option("local: this process; ray: the workers of a Ray cluster.")] = (
-        "local"
-    )
+    jobs: Annotated[int, Range(0, 1_024), Option(JOBS)] = 0
+    engine: Annotated[
+        Literal["local", "ray"], Option("local: processes on this machine; ray: the workers of a Ray cluster.")
+    ] = "local"
     address: Annotated[str, Option("For ray: the cluster's address; empty starts a local one.")] = ""
     workers: Annotated[int, Range(0, 100_000), Option("For ray: number of workers; 0: one per CPU core or GPU.")] = 0
 
@@ -215,4 +223,7 @@ class EngineOptions:
 
         if self.engine == "local" and (self.address or self.workers or gpus):
             raise UserError("--address, --workers and --worker-gpus require --engine ray")
-        return ENGINES[self.engine](EngineSettings(address=self.address, num_workers=self.workers, num_gpus=gpus))
+        if self.engine == "ray" and self.jobs:
+            raise UserError("--jobs requires --engine local: for ray, use --workers")
+        settings = EngineSettings(jobs=self.jobs, address=self.address, num_workers=self.workers, num_gpus=gpus)
+        return ENGINES[self.engine](settings)

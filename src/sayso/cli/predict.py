@@ -12,12 +12,13 @@ from sayso.cli.options import AsJson, Device, MaxBad, NoVerify, Quantize, Run, S
 from sayso.errors import as_command
 from sayso.io.atomic import atomic_file, refuse_unwritable_path
 from sayso.readers.files import size_of
-from sayso.readers.read import Tally, read_sentences, refuse_unknown_form
+from sayso.readers.read import Tally, refuse_unknown_form
 from sayso.readers.tables import read_entity_types
 from sayso.records import OnProgress, Sentence
 
 if TYPE_CHECKING:
     from sayso.facts.corpus_facts import CorpusFacts
+    from sayso.store.block import SentenceBlock
 
 
 def predict(
@@ -35,6 +36,12 @@ def predict(
     device: Device = "auto",
     quantize: Quantize = "none",
     table_memory: TableMemory = 512,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=0, max=1_024, help="Threads that read and predict; 0: one per core. The result does not depend on it."
+        ),
+    ] = 0,
     as_json: AsJson = False,
     _no_verify: NoVerify = False,
 ) -> None:
@@ -44,6 +51,8 @@ def predict(
     """
     from sayso.documents.corpus import types_of
     from sayso.library import load
+    from sayso.model.predict import facts_of_corpus
+    from sayso.train.device import use_threads
 
     refuse_unknown_form(form)
     if out is not None:
@@ -52,9 +61,10 @@ def predict(
     model = load(run, device, quantize)
     typed = read_entity_types(named, model.relations) if named else {}
     model.limit_table_memory(table_memory)
+    num_threads = use_threads(jobs)
     tally = Tally(file, form)
     with stages() as show:
-        facts = model.predict_corpus(_sentences(tally, max_bad, show), threshold, top, typed)
+        facts = facts_of_corpus(model.parts, _sentences(tally, max_bad, show, num_threads), threshold, top, typed)
     _note_counts(facts, tally, threshold)
     if out is not None:
         with atomic_file(out) as lines:
@@ -70,9 +80,13 @@ def predict(
         print_table(f"{model.variant}: {len(facts):,} facts", columns, rows, num_text=3)
 
 
-def _sentences(tally: Tally, max_bad: float, show: OnProgress) -> Iterator[Sentence]:
+def _sentences(
+    tally: Tally, max_bad: float, show: OnProgress, num_threads: int
+) -> "Iterator[Sentence | SentenceBlock]":
+    from sayso.store.parallel import read_blocks
+
     path, size = tally.path, size_of(tally.path)
-    yield from read_sentences(path, tally, None, lambda done: show(f"reading {path}", done, size))
+    yield from read_blocks(path, tally, None, lambda done: show(f"reading {path}", done, size), num_threads)
     tally.refuse_too_many_bad(max_bad)
     show("predicting", 0, 0)
 

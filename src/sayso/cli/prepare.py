@@ -33,8 +33,7 @@ def prepare(
     if inputs.rest and not inputs.decisions and not settings.folds:
         raise UserError("--rest requires --decisions or --folds: it provides sentences of decided or unlabelled pairs")
     with engine.open() as opened, stages() as show:
-        reading = None if engine.engine == "local" else opened
-        manifest = make_store(inputs, settings, out, show, overwrite, reading)
+        manifest = make_store(inputs, settings, out, show, overwrite, opened)
     print_result(as_json, manifest, lambda: print_store(manifest))
     config = "cnns_att_f_ld" if manifest["entities"]["num_types"] > 1 else "cnns_att"
     say_next(str(out), as_command("sayso", "train", config, "--data", out, "--out", new_path("run")))

@@ -43,7 +43,7 @@ from sayso.documents.link import Linker
 from sayso.documents.new_entity import NewEntities
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.documents.type_guess import Guesses, guess_types
-from sayso.engine import Engine
+from sayso.engine import Engine, worth_processes
 from sayso.errors import BadInputError, option
 from sayso.input_file import holds_no, refuse_missing
 from sayso.io.atomic import atomic_file, write_text
@@ -54,6 +54,7 @@ from sayso.records import OnProgress
 FORMAT = 2
 SHARD_DOCUMENTS, SHARD_CHARACTERS = 2_000, 4_000_000
 MAX_BAD_SHARE = 0.05
+_LEAST_BYTES = 2**20  # fewer documents are built while processes would start
 _NUM_SHOWN = 10
 
 
@@ -222,7 +223,7 @@ def _build_shards(
         done = position
 
     new = tally.new_ones(read_documents(documents, settings, on_bytes), known)
-    built = []
+    built, engine = [], worth_processes(engine, size or _LEAST_BYTES, _LEAST_BYTES)
     for record in engine(build_shard, shards(new, first, SHARD_DOCUMENTS, SHARD_CHARACTERS)):
         built.append(record)
         num_sentences += record.counts.get("sentences", 0)

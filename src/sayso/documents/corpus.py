@@ -61,6 +61,7 @@ _FORMER_COUNTS = {
 """Names of counts in the records of earlier builds, which `append` adds to."""
 
 _NUM_NAMES_KEPT = 100
+_NUM_SMALL = 4
 _NUM_TOO_LONG_KEPT = 5
 
 
@@ -88,13 +89,18 @@ class BuiltShard(NamedTuple):
 def shards(
     documents: Iterable[Document], first: int, most_documents: int, most_characters: int
 ) -> Iterator[DocumentShard]:
-    """Group the documents into shards numbered from `first`; a shard is full when it reaches either limit."""
+    """Group the documents into shards numbered from `first`; a shard is full when it reaches either limit.
+
+    The first shards have an eighth of these limits, so that a small corpus has shards for several processes; the later
+    ones have more and more, so that a large corpus does not have too many.
+    """
     taken: list[Document] = []
     num_characters = 0
     for document in documents:
         taken.append(document)
         num_characters += len(document.text)
-        if len(taken) >= most_documents or num_characters >= most_characters:
+        share = min(1.0, (_NUM_SMALL + first) / (8 * _NUM_SMALL))
+        if len(taken) >= share * most_documents or num_characters >= share * most_characters:
             yield DocumentShard(first, taken)
             taken, num_characters, first = [], 0, first + 1
     if taken:

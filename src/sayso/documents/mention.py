@@ -3,6 +3,8 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, count
+from operator import add, eq
 from typing import NamedTuple
 
 from sayso.documents.document import Document
@@ -17,7 +19,7 @@ from sayso.documents.settings import FULL_NAMES, ReadingOptions
 from sayso.documents.split import blocks, split, stripped
 from sayso.readers.base import CharSpan
 from sayso.records import Mention, Source, Span
-from sayso.tokens import tokenise
+from sayso.tokens import tokenise, tokenise_with_starts
 
 Find = Callable[[str], list[NameMatch]]
 
@@ -237,23 +239,21 @@ def tokens_with_starts(text: str, cut: int = 0) -> tuple[list[str], list[int]]:
     >>> tokens_with_starts("Rome's  mayor."), tokens_with_starts("Ana left. Bo sang.", 9)[0]
     ((['Rome', "'s", 'mayor', '.'], [0, 4, 8, 13]), ['Ana', 'left', '.', 'Bo', 'sang', '.'])
     """
-    parts = (text[:cut], text[cut:]) if cut > 0 else (text,)
-    tokens, starts, position = [token for part in parts for token in tokenise(part)], [], 0
-    for token in tokens:
-        while text[position].isspace():
-            position += 1
-        starts.append(position)
-        position += len(token)
-    return tokens, starts
+    if cut <= 0:
+        return tokenise_with_starts(text)
+    (tokens, starts), (later, offsets) = tokenise_with_starts(text[:cut]), tokenise_with_starts(text[cut:])
+    return tokens + later, starts + [cut + offset for offset in offsets]
 
 
-def cut_at(tokens: Sequence[str], starts: Sequence[int], edges: Iterable[int]) -> tuple[list[str], list[int]]:
+def cut_at(tokens: list[str], starts: list[int], edges: Iterable[int]) -> tuple[list[str], list[int]]:
     """Split the tokens at edges that fall inside them; return the tokens and their start offsets.
 
     >>> cut_at(["Boston-based", "Acme"], [0, 13], [6])
     (['Boston', '-based', 'Acme'], [0, 6, 13])
     """
-    inside = sorted(set(edges), reverse=True)
+    inside = sorted({edge for edge in edges if _falls_inside(edge, tokens, starts)}, reverse=True)
+    if not inside:
+        return tokens, starts
     cut_tokens, cut_starts = [], []
     for token, start in zip(tokens, starts, strict=True):
         while inside and inside[-1] <= start:
@@ -268,14 +268,19 @@ def cut_at(tokens: Sequence[str], starts: Sequence[int], edges: Iterable[int]) -
     return cut_tokens, cut_starts
 
 
+def _falls_inside(edge: int, tokens: Sequence[str], starts: Sequence[int]) -> bool:
+    index = bisect_left(starts, edge) - 1
+    return index >= 0 and edge < starts[index] + len(tokens[index]) and starts[index] != edge
+
+
 def spelling(text: str, tokens: Sequence[str], starts: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the indices of the `glued` and the `curly` tokens, as defined by `Source`.
 
-    >>> spelling("Rome’s  mayor.", *tokens_with_starts("Rome’s  mayor."))
+    >>> spelling("Rome’s  mayor.", *tokenise_with_starts("Rome’s  mayor."))
     ((1, 3), (1,))
     """
-    stops = [start + len(token) for token, start in zip(tokens, starts, strict=True)]
-    glued = [number for number, stop in enumerate(stops[:-1], 1) if starts[number] == stop]
+    stops = list(map(add, starts, map(len, tokens)))
+    glued = compress(count(1), map(eq, starts[1:], stops))
     spelled = enumerate(zip(tokens, starts, stops, strict=True)) if "’" in text else ()
     curly = [number for number, (token, start, stop) in spelled if text[start:stop] != token]
     return tuple(glued), tuple(curly)

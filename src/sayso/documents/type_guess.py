@@ -7,6 +7,7 @@ Shapes: F features, K classes, M features in all rows of a batch, N rows.
 import zlib
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -154,8 +155,10 @@ def _rows(lines: Iterable[str], names: Names, wanted: Collection[str]) -> dict[s
         entity_id, before, after = line.rstrip("\n").split("\t")
         if num_read.get(entity_id, MAX_CONTEXTS) < MAX_CONTEXTS:
             num_read[entity_id] += 1
-            rows[entity_id].extend(_hashed(_around("before", reversed(before.split(" ")))))
-            rows[entity_id].extend(_hashed(_around("after", after.split(" "))))
+            for distance, word in enumerate(reversed(before.split(" "))):
+                rows[entity_id].extend(_around("before", distance, word))
+            for distance, word in enumerate(after.split(" ")):
+                rows[entity_id].extend(_around("after", distance, word))
     return {entity_id: np.unique(np.frombuffer(row, np.int32)) for entity_id, row in rows.items()}
 
 
@@ -191,11 +194,10 @@ def _about_name(names: Sequence[str]) -> Iterator[str]:
         yield f"shape {' '.join('A' if word[0].isupper() else 'a' for word in words[:4])}"
 
 
-def _around(side: str, words: Iterable[str]) -> Iterator[str]:
-    """Yield the features of the words on one side, nearest first."""
-    for distance, word in enumerate(words):
-        yield f"{side} {distance} {word.lower()}"
-        yield f"{side} {word.lower()}"
+@lru_cache(2**16)
+def _around(side: str, distance: int, word: str) -> list[int]:
+    """Return the features of a word at a distance from a mention, of which 0 is the nearest."""
+    return _hashed((f"{side} {distance} {word.lower()}", f"{side} {word.lower()}"))
 
 
 def _hashed(features: Iterable[str]) -> list[int]:

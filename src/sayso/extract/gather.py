@@ -27,6 +27,8 @@ from sayso.readers.base import BadLine, BadLineError, Line
 from sayso.readers.file_piece import FilePiece, PieceRecord, piece_digest
 from sayso.readers.jsonl import parse_compact, write_compact
 from sayso.records import Sentence
+from sayso.store.block import SentenceBlock
+from sayso.store.parallel import is_read_in_bulk, read_piece
 
 GATHERED = "gathered"
 BLOCK_BYTES = 64 * 2**20
@@ -66,13 +68,10 @@ class Gatherer:
         """Write the piece block by block, and yield the index of each block, as returned by `_write`."""
         shards: dict[int, list[bytes]] = {}
         num_bytes = position = 0
-        for number, item in READERS[piece.form].read(tally.counted(piece.lines())):
-            if isinstance(item, BadLine):
-                tally.count_bad(number, item.reason)
-                continue
+        for head_id, tail_id, text in _in_bulk(piece, tally) if is_read_in_bulk(piece) else _one_by_one(piece, tally):
             tally.num_good += 1
-            line = f"{write_compact(item)}\n".encode()
-            shards.setdefault(shard_of(*item.pair, self.num_shards), []).append(line)
+            line = f"{text}\n".encode()
+            shards.setdefault(shard_of(head_id, tail_id, self.num_shards), []).append(line)
             num_bytes += len(line)
             if num_bytes >= BLOCK_BYTES:
                 yield (block := self._write(shards, file, position))
@@ -104,10 +103,31 @@ class _Tally:
             self.num_lines += 1
             yield line
 
+    def count_lines(self, num: int) -> None:
+        self.num_lines += num
+
     def count_bad(self, number: int, reason: str) -> None:
         self.num_bad += 1
         if len(self.first_bad) < _NUM_BAD_SHOWN:
             self.first_bad.append((number, reason))
+
+
+def _one_by_one(piece: FilePiece, tally: _Tally) -> Iterator[tuple[str, str, str]]:
+    """Yield head id, tail id and compact line of each sentence of a piece."""
+    for number, item in READERS[piece.form].read(tally.counted(piece.lines())):
+        if isinstance(item, BadLine):
+            tally.count_bad(number, item.reason)
+        else:
+            yield *item.pair, write_compact(item)
+
+
+def _in_bulk(piece: FilePiece, tally: _Tally) -> Iterator[tuple[str, str, str]]:
+    """Yield the same as `_one_by_one`."""
+    for item in read_piece(piece, None, tally.count_bad, tally.count_lines):
+        if isinstance(item, SentenceBlock):
+            yield from item.compact_lines()
+        else:
+            yield *item.pair, write_compact(item)
 
 
 class LineSpan(NamedTuple):

@@ -1,6 +1,7 @@
 """Extraction from a corpus to a folder of facts, stage by stage, and the facts of a finished extraction."""
 
 import hashlib
+import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sayso.engine import Engine
+from sayso.engine import Engine, num_processes, worth_processes
 from sayso.errors import BadInputError, as_command, option
 from sayso.extract.folder import (
     SHARDS,
@@ -36,11 +37,14 @@ from sayso.readers.file_piece import corpus_files, first_bad_lines, new_pieces
 from sayso.readers.read import refuse_unknown_form
 from sayso.readers.tables import TypeTable, read_entity_types, read_triples
 from sayso.records import OnProgress, Relation, no_progress
+from sayso.train.device import choose_device
 from sayso.train.held_out import read_kb_prior
 
 _NUM_BAD_SHOWN = 20
 _MOST_PIECES = 2_048
 """Maximum number of pieces for a corpus in few files: a shard is read from all pieces, and small reads are slow."""
+_LEAST_BYTES = 8 * 2**20
+"""Processes on this machine take longer to start than a smaller corpus takes to extract."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,8 +152,9 @@ def _known(inputs: ExtractInputs, settings: ExtractSettings, relations: Sequence
 
 def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:
     """Write the facts in the requested formats; return the counts by status, and how many each format leaves out."""
-    counts = Counter((fact.status, bool(fact.new_entities)) for fact in extraction)
-    status = Counter[str]()
+    # Only a knowledge base makes an entity new, so without one nothing needs to be counted.
+    counts = Counter((fact.status, bool(fact.new_entities)) for fact in (extraction if extraction.known else ()))
+    status = Counter[str]() if extraction.known else Counter[str]({"": extraction.manifest["num_facts"]})
     for (name, _), number in counts.items():
         status[name] += number
     wanted = replace(extraction, only=output.only)
@@ -187,7 +192,8 @@ class _Stages:
         piece_bytes = max(self.settings.piece_bytes, size // _MOST_PIECES)
         pieces = new_pieces(files, records, self.settings.form, piece_bytes)
         done, rate = sum(record.piece.size for record in records), _Rate()
-        for record in self.engine(Gatherer(self.folder, self.num_shards), pieces):
+        engine = worth_processes(self.engine, size - done, _LEAST_BYTES)
+        for record in engine(Gatherer(self.folder, self.num_shards), pieces):
             done += record.piece.size
             self.on_progress("gathering", done, size, rate.note(record.num_good))
         records, max_share = read_records(self.folder), self.settings.max_bad_share
@@ -209,18 +215,20 @@ class _Stages:
 
     def predict(self, num_pieces: int, origin: Origin, types: TypeTable | None) -> dict[str, Any]:
         """Predict the shards with new data, and return the counts over all shards."""
+        table_memory = self.settings.table_memory // num_processes(self.engine)
         predictor = ShardPredictor(
             folder=self.folder,
             run=self.inputs.run.resolve(),
             origin=origin,
-            settings=self.settings,
+            settings=replace(self.settings, table_memory=table_memory),
             num_pieces=num_pieces,
             types=keep_types(self.folder, types),
         )
         now = {number: read_shard_record(shard_file(self.folder, number)) for number in range(self.num_shards)}
         waiting = [number for number, record in now.items() if not predictor.is_done(record)]
         rate, total = _Rate(), Counter(num_predicted=0, num_repeated=0, num_too_far_apart=0, num_cut=0)
-        for done, record in enumerate(self.engine(predictor, waiting), self.num_shards - len(waiting) + 1):
+        engine = self._predicting_engine(len(waiting))
+        for done, record in enumerate(engine(predictor, waiting), self.num_shards - len(waiting) + 1):
             now[record.number] = record
             self.on_progress("extracting", done, self.num_shards, rate.note(record.num_sentences))
             total.update({name: getattr(record, name) for name in total})
@@ -228,6 +236,14 @@ class _Stages:
             assert each, "every shard is done"
             total.update(num_pairs=each.num_pairs, num_facts=each.num_facts)
         return dict(total)
+
+    def _predicting_engine(self, num_waiting: int) -> Engine:
+        """Return the engine, or this process for little work or if the model is on a GPU, which would hold copies."""
+        num_bytes = sum(record.piece.size for record in read_records(self.folder)) * num_waiting // self.num_shards
+        device = self.settings.device
+        is_on_cpu = device == "cpu" or (device == "auto" and choose_device(device).type == "cpu")
+        least = _LEAST_BYTES if is_on_cpu else sys.maxsize
+        return worth_processes(self.engine, num_bytes, least)
 
 
 class _Rate:

@@ -29,7 +29,8 @@ class ExtractSettings:
         form: The format of the sentences; `auto` detects it from the first lines of each file.
         piece_bytes: Approximate size of the piece of a file to read at once; larger for very large corpora.
         slice_bytes: Approximate size of the slice of a shard to predict at once.
-        table_memory: MiB per worker for the lookup tables that speed up prediction on CPU.
+        table_memory: MiB for the lookup tables that speed up prediction on CPU: of all processes on this machine, or
+            of each worker of a cluster.
         max_bad_share: The largest allowed fraction of bad lines.
         device: The device of each worker; `auto` uses a GPU if it has one.
         use_kb_prior: Whether the other facts of a knowledge base count against new ones, in a run with folds.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from sayso.errors import BadInputError
 from sayso.extract.folder import ADVICE, SHARDS, read_types
-from sayso.extract.gather import LineSpan, ShardSlice, by_pair, gathered_lines, pairs_of, sentence_of, spans_of_shard
+from sayso.extract.gather import LineSpan, ShardSlice, by_pair, gathered_lines, pairs_of, spans_of_shard
 from sayso.extract.predict import FactPredictor, Origin
 from sayso.extract.settings import ExtractSettings
 from sayso.facts.fact import ExtractedFact
@@ -25,7 +25,6 @@ from sayso.io.atomic import atomic_file
 from sayso.io.checksum import is_verifying
 from sayso.io.json_file import JsonError, from_json, record_of, to_json
 from sayso.model.ensemble import load_parts
-from sayso.records import Bag
 from sayso.train.device import place
 
 SENTENCES_AT_A_TIME = 20_000
@@ -102,10 +101,11 @@ class ShardPredictor:
         """Return the facts of one slice of the shard in order, and the counts for the shard's record."""
         some = ShardSlice(number, num_slices)
         new = some.lines(gathered_lines(work.new))
-        new_pairs = pairs_of(new)
+        new_pairs = pairs_of(new) if work.earlier else None
 
         def has_changed(head_id: str, tail_id: str) -> bool:
-            return (head_id, tail_id) in new_pairs or head_id in work.retyped or tail_id in work.retyped
+            is_new = new_pairs is None or (head_id, tail_id) in new_pairs
+            return is_new or head_id in work.retyped or tail_id in work.retyped
 
         earlier = read_facts(work.earlier) if work.earlier else ()
         unchanged = (fact for fact in earlier if not has_changed(fact.head_id, fact.tail_id))
@@ -113,7 +113,7 @@ class ShardPredictor:
         lines = sorted([*some.lines(gathered_lines(work.old)), *new])
         pairs = list(by_pair(lines))
         changed = [lines for pair, lines in pairs if has_changed(*pair)]
-        found = [self._predictor.find(bags) for bags in _batches(changed)]
+        found = [self._predictor.find_in_lines(some) for some in _batches(changed)]
         facts += chain.from_iterable(each.facts for each in found)
         return sorted(facts, key=lambda fact: fact.sort_key), {
             "num_pairs": len(pairs),
@@ -222,16 +222,15 @@ def merged_facts(files: Sequence[Path]) -> Iterator[ExtractedFact]:
         yield from merged_facts(merged)
 
 
-def _batches(pairs: Sequence[Sequence[str]]) -> Iterator[list[Bag]]:
-    """Yield the pairs' lines as bags, in lists that fit into memory."""
-    bags: list[Bag] = []
+def _batches(pairs: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
+    """Yield the lines of the pairs in lists that fit into memory."""
+    some: list[Sequence[str]] = []
     num_sentences = 0
     for lines in pairs:
-        sentences = tuple(map(sentence_of, lines))
-        bags.append(Bag(*sentences[0].pair, sentences))
-        num_sentences += len(sentences)
+        some.append(lines)
+        num_sentences += len(lines)
         if num_sentences >= SENTENCES_AT_A_TIME:
-            yield bags
-            bags, num_sentences = [], 0
-    if bags:
-        yield bags
+            yield some
+            some, num_sentences = [], 0
+    if some:
+        yield some

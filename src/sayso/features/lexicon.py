@@ -13,7 +13,8 @@ import numpy as np
 from sayso.features.mentions import Appearance, ModelInput, model_input
 from sayso.features.subwords import Subwords
 from sayso.records import Sentence, sentence_key
-from sayso.store.direct import CorpusForm, rewrite
+from sayso.store.block import SentenceBlock
+from sayso.store.direct import CorpusForm, lowered, rewrite
 from sayso.store.table import BagTable
 from sayso.store.vocabulary import ClosedNumbering, Numbering
 
@@ -78,6 +79,20 @@ class Lexicon:
         Mentions keep their names, which identify the entities.
         """
         return rewrite(sentence, self.form, self.numbering)
+
+    def numbers_of(self, block: SentenceBlock) -> np.ndarray | None:
+        """Return the ids of the distinct words of a block, rewritten like sentences; None if that takes whole ones."""
+        words, is_long = block.tokens.values, False
+        if self.form.is_joined:
+            spans = np.concatenate([block.head_spans.value, block.tail_spans.value]).reshape(-1, 2)
+            is_long = bool((spans[:, 1] - spans[:, 0] > 1).any())
+        # Words that are added meanwhile would change how later sentences are rewritten.
+        if is_long or (self.form.is_lower and self.subwords):
+            return None
+        known = self.numbering
+        if self.form.is_lower:
+            words = lowered(words, known)
+        return np.array([known[word] for word in words], np.int32)
 
     def recognise(self, ids: Sequence[str], names: Sequence[str], types: TypesById) -> Entities:
         """Look up entities by id, else by name (the first if several match); others are unknown.

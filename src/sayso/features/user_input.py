@@ -12,7 +12,9 @@ from sayso.features.batch import Part
 from sayso.features.lexicon import Entities, Lexicon, TypesById
 from sayso.memory import DiskShuffle, slices_by_cost
 from sayso.records import Bag, Sentence
-from sayso.store.group import Bags, Collector, group
+from sayso.store.block import SentenceBlock
+from sayso.store.collect import Collector
+from sayso.store.group import Bags, group
 from sayso.store.rows import Rows
 from sayso.store.table import BagTable
 from sayso.store.vocabulary import Numbering
@@ -61,12 +63,25 @@ class InputBuilder:
         self.num_too_far_apart += not is_taken
         return is_taken
 
-    def add_stream(self, sentences: Iterable[Sentence]) -> None:
+    def add_stream(self, sentences: Iterable[Sentence | SentenceBlock]) -> None:
         """Add any number of sentences for `portions`; what does not fit into memory is spilled to disk."""
         for sentence in sentences:
-            self.add(sentence)
+            if not isinstance(sentence, SentenceBlock):
+                self.add(sentence)
+            elif not self.add_block(sentence):
+                for each in sentence.sentences():
+                    self.add(each)
             if self._collector.num_tokens >= self._tokens_held:
                 self._spill()
+
+    def add_block(self, block: SentenceBlock) -> bool:
+        """Add the sentences of a block; return False, adding nothing, if they have to be added one by one."""
+        window_N2 = self._collector.windows_of(block)
+        words = self.lexicon.numbers_of(block) if window_N2 is not None else None
+        if window_N2 is None or words is None:
+            return False
+        self._collector.add_block(block, window_N2, words)
+        return True
 
     def finish(self, num_relations: int, types: TypesById, bag_N: np.ndarray | None = None) -> InputBags:
         """Return one bag per pair with its distinct sentences, or the bags given by `bag_N` with all sentences."""

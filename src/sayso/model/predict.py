@@ -20,6 +20,7 @@ from sayso.model.checkpoint import ModelParts
 from sayso.model.extractor import Extractor
 from sayso.model.kernels.threads import compiled_only
 from sayso.records import Sentence
+from sayso.store.block import SentenceBlock
 from sayso.store.columns import is_finite
 
 TOKENS_AT_A_TIME = 131_072
@@ -135,7 +136,11 @@ def predict_probabilities(extractor: Extractor, part: Part) -> np.ndarray:
 
 
 def facts_of_corpus(
-    model: ModelParts, sentences: Iterable[Sentence], threshold: float, top: int | None, types: TypesById
+    model: ModelParts,
+    sentences: Iterable[Sentence | SentenceBlock],
+    threshold: float,
+    top: int | None,
+    types: TypesById,
 ) -> CorpusFacts:
     """Return the predicted facts, most probable first; only the entities and the facts are held in memory."""
     builder = InputBuilder(model.lexicon)
@@ -162,9 +167,9 @@ def facts_of_corpus(
     )
 
 
-def _only_sentences(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+def _only_sentences(sentences: Iterable[Sentence | SentenceBlock]) -> Iterator[Sentence | SentenceBlock]:
     """Yield the sentences; raise if the first is something else, such as a bag or a file name."""
     for number, sentence in enumerate(sentences):
-        if not number and not isinstance(sentence, Sentence):
+        if not number and not isinstance(sentence, Sentence | SentenceBlock):
             raise TypeError(f"expected sayso.Sentence records, got {type(sentence).__name__}")
         yield sentence

@@ -24,6 +24,7 @@ from sayso.documents.corpus import (
 )
 from sayso.documents.document import Document, digest_of, read_documents
 from sayso.embeddings.skip_gram import train_skip_gram
+from sayso.engine import local_engine
 from sayso.errors import BadInputError, UserError
 from sayso.extract.folder import FolderMode, extraction_folder
 from sayso.extract.gather import read_records as read_pieces
@@ -143,7 +144,7 @@ class _Stages:
     """For each stage, its inputs, the fingerprint of its result, and the function that the single command calls too."""
 
     def __init__(self, project: Project) -> None:
-        self.project, self.settings = project, project.settings
+        self.project, self.settings, self.engine = project, project.settings, local_engine()
 
     @cached_property
     def documents(self) -> str:
@@ -161,7 +162,7 @@ class _Stages:
         progress.on_progress("comparing documents", 0, 0)
         mode, settings = self._build_mode(), self.settings
         inputs, out = self.project.build_inputs, self.project.corpus
-        return build(inputs, settings.build, out, progress.on_progress, mode, settings.max_bad)
+        return build(inputs, settings.build, out, progress.on_progress, mode, settings.max_bad, self.engine)
 
     def _build_mode(self) -> BuildMode:
         """Return `append` if every document of the corpus is still there, and tables and settings are the same."""
@@ -216,7 +217,7 @@ class _Stages:
             vectors=None if self.settings.encoder else self.project.words,
             decisions=(file,) if lines else (),
         )
-        return prepare(inputs, self.settings.prepare, self.project.store, progress.on_progress, overwrite=True)
+        return prepare(inputs, self.settings.prepare, self.project.store, progress.on_progress, True, self.engine)
 
     def config(self) -> RunConfig:
         """Return the config of the run: for a store without types, one that reads names."""
@@ -271,7 +272,7 @@ class _Stages:
             settings = replace(settings, threshold=chosen.threshold, chosen=chosen)
         mode: FolderMode = "resume" if self._can_resume(before) else "overwrite"
         output = Output(forms=own.formats)
-        found = extract(inputs, settings, self.project.facts, mode, None, output, on_progress=progress.on_progress)
+        found = extract(inputs, settings, self.project.facts, mode, None, output, self.engine, progress.on_progress)
         return ExtractedFacts(found, chosen)
 
     def _can_resume(self, before: StageRecord | None) -> bool:

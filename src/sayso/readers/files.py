@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from sayso.errors import BadInputError
 from sayso.input_file import damaged_gzip, holding, holds_no, open_bytes, open_raw, read_bytes, without_mark
@@ -71,7 +71,9 @@ def read_lines(path: Path, on_bytes: OnBytes | None = None) -> Iterator[Line]:
         yield from lines_of(path, raw, stream, on_bytes)
 
 
-def lines_of(path: Path, raw: io.RawIOBase, stream: BinaryIO, on_bytes: OnBytes | None = None) -> Iterator[Line]:
+def lines_of(
+    path: Path, raw: IO[bytes] | io.RawIOBase, stream: BinaryIO, on_bytes: OnBytes | None = None
+) -> Iterator[Line]:
     """Yield the lines of a file that is already open; see `read_lines`."""
     number = 0
     try:

@@ -71,14 +71,28 @@ def read_sentences(
     """
     num_before = 0
     for file in files_of(path):
-        on_file = partial(_report, on_bytes, num_before) if on_bytes else None
-        items = _items(read_lines(file, on_file), tally, file)
-        for sentence in good_sentences(items, relations, partial(tally.count_bad, file)):
-            tally.num_good += 1
-            yield sentence
+        on_file = partial(reported, on_bytes, num_before) if on_bytes else None
+        yield from sentences_of_file(file, tally, relations, on_file)
         num_before += file.stat().st_size if file.is_file() else 0
     if not tally.num_good and not tally.num_bad:
         raise holds_no(path, "sentences")
+
+
+def sentences_of_file(
+    file: Path, tally: Tally, relations: Collection[str] | None = None, on_bytes: OnBytes | None = None
+) -> Iterator[Sentence]:
+    """Yield the sentences of one file, which may have none; otherwise like `read_sentences`."""
+    items = _items(read_lines(file, on_bytes), tally, file)
+    for sentence in good_sentences(items, relations, partial(tally.count_bad, file)):
+        tally.num_good += 1
+        yield sentence
+
+
+def form_of(file: Path, tally: Tally) -> str:
+    """Return the format of a plain file, as given or detected; the tally keeps it. `auto` if the file is blank."""
+    if tally.form == "auto":
+        _items(read_lines(file), tally, file)
+    return tally.form
 
 
 def good_sentences(
@@ -94,7 +108,8 @@ def good_sentences(
             yield item
 
 
-def _report(on_bytes: OnBytes, num_before: int, num: int) -> None:
+def reported(on_bytes: OnBytes, num_before: int, num: int) -> None:
+    """Report progress in a file after others with this many bytes."""
     on_bytes(num_before + num)
 
 

@@ -1,31 +1,23 @@
 """The stages of a reproduction: plan the runs, execute them, summarise them, write the files."""
 
-import os
-import signal
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing import connection, get_context
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-from sayso.errors import UserError, option
+from sayso.engine.processes import in_processes, num_cores
 from sayso.reproduce.document import write_reproduction
 from sayso.reproduce.folder import ReproductionFolder
 from sayso.reproduce.plan import PlannedRun, PlanSettings, RunPlan, make_plan
 from sayso.reproduce.summary import summarise
-from sayso.reproduce.worker import Event, Task, work
+from sayso.reproduce.worker import Event, RunMaker, Task
 from sayso.store.store import Store
 from sayso.train.device import choose_device
 
 OnEvent = Callable[[Event], None]
 
 _MOST_ON_GPU = 16
-_MOST_TRIES = 3
-_SECONDS_TO_END = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,15 +77,7 @@ def reproduce(
 
 def _workers(device: str) -> int:
     """Return how many runs to execute in parallel: each uses one thread, and several share a GPU."""
-    num_cores = len(os.sched_getaffinity(0))
-    return min(_MOST_ON_GPU, num_cores) if choose_device(device).type == "cuda" else num_cores
-
-
-@dataclass
-class _Worker:
-    process: SpawnProcess
-    channel: "connection.Connection[Any, Any]"
-    run: PlannedRun | None = None
+    return min(_MOST_ON_GPU, num_cores()) if choose_device(device).type == "cuda" else num_cores()
 
 
 def make_runs(task: Task, runs: Sequence[PlannedRun], num_workers: int, on_event: OnEvent) -> None:
@@ -104,99 +88,5 @@ def make_runs(task: Task, runs: Sequence[PlannedRun], num_workers: int, on_event
     Raises:
         UserError: a run cannot be executed, or its process was killed several times; finished runs are kept.
     """
-    pool = _Pool(task, runs, on_event)
-    try:
-        for _ in range(min(num_workers, len(runs))):
-            pool.start()
-        while pool.workers:
-            pool.wait()
-    finally:
-        pool.stop()
-
-
-class _Pool:
-    """Processes that each execute one run after another, and are replaced if killed.
-
-    `concurrent.futures` is not used: if one process is killed, its whole pool breaks, and hours of other runs are lost.
-    """
-
-    def __init__(self, task: Task, runs: Sequence[PlannedRun], on_event: OnEvent) -> None:
-        self.task, self.on_event = task, on_event
-        self.waiting = deque(runs)
-        self.workers: list[_Worker] = []
-        self.killed: Counter[str] = Counter()
-
-    def start(self) -> None:
-        """Start a process and give it a run."""
-        context = get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(theirs, self.task), daemon=True)
-        # On Ctrl-C the command stops its processes itself, so they start with the signal blocked.
-        with _interrupts_blocked():
-            process.start()
-        theirs.close()
-        worker = _Worker(process, ours)
-        self.workers.append(worker)
-        self._give(worker)
-
-    def wait(self) -> None:
-        """Handle one message from each process that has sent one."""
-        for channel in connection.wait([worker.channel for worker in self.workers]):
-            worker = next(worker for worker in self.workers if worker.channel is channel)
-            try:
-                event: Event = worker.channel.recv()
-            except (EOFError, ConnectionResetError):
-                self._replace(worker)
-                continue
-            if event.kind == "refused":
-                raise UserError(event.text)
-            self.on_event(event)
-            if event.kind == "done":
-                self._give(worker)
-
-    def stop(self) -> None:
-        """Stop all processes; files they were writing do not appear."""
-        for worker in self.workers:
-            worker.process.terminate()
-        for worker in self.workers:
-            worker.process.join(_SECONDS_TO_END)
-            worker.process.kill()
-        self.workers.clear()
-
-    def _give(self, worker: _Worker) -> None:
-        worker.run = self.waiting.popleft() if self.waiting else None
-        try:
-            worker.channel.send(worker.run)
-        except BrokenPipeError:
-            self._replace(worker)
-            return
-        if worker.run is None:
-            worker.process.join()
-            self.workers.remove(worker)
-
-    def _replace(self, worker: _Worker) -> None:
-        """Give the run of a killed process to a new one."""
-        worker.process.join()
-        self.workers.remove(worker)
-        code, run = worker.process.exitcode, worker.run
-        if code is not None and code >= 0:
-            raise RuntimeError(f"the process of {run.key if run else 'no run'} exited with code {code}")
-        if run is None:
-            return
-        self.killed[run.key] += 1
-        if self.killed[run.key] == _MOST_TRIES:
-            raise UserError(
-                f"{run.key}: its process was killed {_MOST_TRIES} times (out of memory?): try fewer {option('jobs')}"
-            )
-        self.waiting.appendleft(run)
-        self.start()
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Delay Ctrl-C until the block ends."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    for _ in in_processes(RunMaker(task), runs, num_workers, lambda run: run.key, on_event):
+        pass

@@ -1,14 +1,11 @@
 """A worker process of a reproduction: it executes runs one after another, so start-up and data loading happen once."""
 
-import os
 import shutil
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from multiprocessing import connection, parent_process
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -31,9 +28,9 @@ _NUM_RANDOM_ORDERS = 20
 
 
 class Event(NamedTuple):
-    """A worker's message about run `key`: its epoch and seconds per epoch, or why it cannot be executed."""
+    """A worker's message about run `key`: its epoch and seconds per epoch, or why it diverged."""
 
-    kind: Literal["begun", "epoch", "done", "refused"]
+    kind: Literal["begun", "epoch", "done"]
     key: str
     epoch: int = 0
     seconds: float = 0.0
@@ -51,32 +48,22 @@ class Task:
     keeps_models: bool = True
 
 
-def work(channel: "connection.Connection[Any, Any]", task: Task) -> None:
-    """Execute the runs received from the channel until None is received."""
-    _end_with_parent()
-    # One thread per process, so results do not depend on how many runs are made in parallel.
-    torch.set_num_threads(1)
-    worker = RunWorker(task, channel.send)
-    while (run := channel.recv()) is not None:
+class RunMaker:
+    """Executes runs in a process, which sends their events."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._worker: RunWorker | None = None
+
+    def __call__(self, run: PlannedRun, send: Callable[[Event], None]) -> None:
+        """Execute a run."""
+        # One thread per process, so results do not depend on how many runs are made in parallel.
+        torch.set_num_threads(1)
+        self._worker = self._worker or RunWorker(self.task, send)
         try:
-            worker.make(run)
-        except UserError as error:
-            channel.send(Event("refused", run.key, text=error.both))
+            self._worker.make(run)
         except torch.OutOfMemoryError as error:
-            text = f"{run.key}: the device is out of memory ({error}): try fewer {option('jobs')}"
-            channel.send(Event("refused", run.key, text=text))
-
-
-def _end_with_parent() -> None:
-    """Exit as soon as the command is killed: two processes must never write to the same run."""
-
-    def watch() -> None:
-        parent = parent_process()
-        assert parent is not None
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+            raise UserError(f"{run.key}: the device is out of memory ({error}): try fewer {option('jobs')}") from None
 
 
 class RunWorker:

@@ -3,8 +3,9 @@
 Shapes: B bags, N sentences.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -203,3 +204,32 @@ def _range_fault(table: BagTable, limits: Limits) -> str:
             return f"a value of {name} is not between {low} and {stop - 1:,}"
     first = table.first_B1
     return "bags are not consecutive" if first[0] != 0 or np.any(first[1:] < first[:-1]) else ""
+
+
+def numbers_in(column: pa.Array, dtype: str = "<i4") -> np.ndarray:
+    """Return the numbers of an Arrow array without nulls."""
+    # Not `np.asarray`, which imports pandas: this takes half a second.
+    values = column.buffers()[1]
+    return np.frombuffer(values, dtype)[column.offset :][: len(column)] if values else np.zeros(0, dtype)
+
+
+def are_valid(column: pa.Array) -> np.ndarray:
+    """Return which values of an array are not null."""
+    bits = column.is_valid()
+    is_set = np.unpackbits(np.frombuffer(bits.buffers()[1], np.uint8), bitorder="little")
+    is_valid_N: np.ndarray = is_set[bits.offset :][: len(bits)].astype(bool)
+    return is_valid_N
+
+
+def text_array(texts: Sequence[str]) -> pa.StringArray:
+    """Return texts as an array."""
+    # Not `pa.array`, which imports pandas too.
+    joined = "".join(texts)
+    lengths = map(len, texts) if joined.isascii() else (len(text.encode()) for text in texts)
+    offsets = np.fromiter(accumulate(lengths, initial=0), np.int32, len(texts) + 1)
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(joined.encode()))
+
+
+def take_texts(texts: pa.StringArray, index: np.ndarray) -> pa.StringArray:
+    """Return the texts at these indices."""
+    return texts.take(pa.Array.from_buffers(pa.int64(), len(index), [None, pa.py_buffer(index.astype(np.int64))]))

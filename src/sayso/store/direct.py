@@ -109,12 +109,15 @@ def _lowered(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str
         return tokens
     if words is None:
         return tuple(map(str.lower, tokens))
-    return tuple(
-        [
-            token if low not in words and token in words else low
-            for token, low in zip(tokens, map(str.lower, tokens), strict=True)
-        ]
-    )
+    return tuple(lowered(tokens, words))
+
+
+def lowered(tokens: Sequence[str], words: Container[str]) -> list[str]:
+    """Return the tokens in lower case, except those that are known only as they are written."""
+    return [
+        token if low not in words and token in words else low
+        for token, low in zip(tokens, map(str.lower, tokens), strict=True)
+    ]
 
 
 def _joined(tokens: tuple[str, ...], words: Container[str] | None) -> tuple[str, ...]:

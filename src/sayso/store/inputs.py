@@ -1,20 +1,23 @@
 """The inputs of a store: its files, its settings, and people's decisions on facts, which replace labels."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from sayso.config import SEED, SHARE, Option, Range, check_ranges
 from sayso.errors import BadArgumentError, BadInputError
+from sayso.input_file import is_pipe
 from sayso.readers.files import sha256_of, size_of
 from sayso.readers.read import MAX_BAD_SHARE, Tally, read_sentences
 from sayso.readers.tables import read_decisions
 from sayso.records import OnProgress, Sentence
 
 if TYPE_CHECKING:
+    from sayso.engine import Engine
     from sayso.store.table import BagTable
 
+_Item = TypeVar("_Item")
 DEFAULT_MAX_TOKENS = 130
 """The limit in DirectSup's published code."""
 
@@ -120,6 +123,10 @@ class PrepareSettings:
         return {name: value for name, value in asdict(self).items() if name != "folds" or value}
 
 
+LEAST_BYTES = 8 * 2**20
+"""Processes on this machine take longer to start than a smaller corpus takes to read."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SentenceFiles:
     """Reads the sentence files of a role, and counts the good and bad lines of each."""
@@ -131,20 +138,40 @@ class SentenceFiles:
 
     def read(self, role: str, relations: Collection[str] | None) -> Iterator[Sentence]:
         """Yield the sentences in a role's files; raise `BadInputError` after a file with too many bad lines."""
-        return (sentence for _, sentence in self.read_with_form(role, relations))
+        return self.read_with(read_sentences, role, relations)
 
-    def read_with_form(self, role: str, relations: Collection[str] | None = None) -> Iterator[tuple[str, Sentence]]:
+    def read_with(
+        self, reader: Callable[..., Iterator[_Item]], role: str, relations: Collection[str] | None
+    ) -> Iterator[_Item]:
+        """Yield what a function like `read_sentences` reads from a role's files, like `read`."""
+        for name, path in self.inputs.files():
+            if name.split()[0] == role:
+                yield from self._read_file(name, path, relations, reader)
+
+    def read_with_form(self, role: str) -> Iterator[tuple[str, Sentence]]:
         """Yield the sentences in a role's files with the format of their file, like `read`."""
         for name, path in self.inputs.files():
             if name.split()[0] == role:
-                for sentence in self._read_file(name, path, relations):
+                for sentence in self._read_file(name, path, None, read_sentences):
                     yield self.tallies[name].form, sentence
 
-    def _read_file(self, name: str, path: Path, relations: Collection[str] | None) -> Iterator[Sentence]:
+    def _read_file(
+        self, name: str, path: Path, relations: Collection[str] | None, reader: Callable[..., Iterator[_Item]]
+    ) -> Iterator[_Item]:
         tally, size = self.tallies.setdefault(name, Tally(path)), size_of(path)
-        yield from read_sentences(path, tally, relations, lambda done: self.on_progress(f"reading {name}", done, size))
+        yield from reader(path, tally, relations, lambda done: self.on_progress(f"reading {name}", done, size))
         tally.refuse_too_many_bad(self.settings.max_bad_share)
         self.on_progress(f"reading {name}", size, size)
+
+    def workers(self, engine: "Engine | None") -> "Engine | None":
+        """Return the engine if its workers should read the files, or None if this process should."""
+        from sayso.engine import LocalEngine
+
+        if not isinstance(engine, LocalEngine):
+            return engine
+        named = [path for name, path in self.inputs.files() if name.split()[0] in ("train", "test", "rest")]
+        is_large = engine.num > 1 and not any(map(is_pipe, named)) and sum(map(size_of, named)) >= LEAST_BYTES
+        return engine if is_large else None
 
     def fingerprints(self) -> dict[str, dict[str, Any]]:
         """Return the hash of each file and, for sentence files, the line counts."""

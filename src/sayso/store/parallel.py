@@ -1,11 +1,16 @@
-"""Read the sentences of a store with an engine's workers, with the same result as in a single process.
+"""Read sentences in blocks, or with an engine's workers, with the same result as line by line in a single process.
 
 Each worker assigns ids to the words and entities of its piece of the corpus; the results are then mapped to the ids of
 the common vocabulary, in corpus order.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import io
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,20 +18,127 @@ import numpy as np
 
 from sayso.engine import Engine
 from sayso.errors import UserError, option
-from sayso.input_file import is_pipe
+from sayso.input_file import holds_no, is_pipe, open_bytes
 from sayso.readers import READERS
 from sayso.readers.base import Line
 from sayso.readers.file_piece import FilePiece, files_with_text, new_pieces
-from sayso.readers.files import files_of
-from sayso.readers.read import Tally, good_sentences
+from sayso.readers.files import MAX_LINE_BYTES, OnBytes, files_of
+from sayso.readers.read import Tally, form_of, good_sentences, reported, sentences_of_file
 from sayso.records import Sentence
-from sayso.store.group import BagBuilder, Lines
+from sayso.store.block import FORM, SentenceBlock, lines_of_block, parse_block
+from sayso.store.collect import BagBuilder, Lines
 from sayso.store.inputs import FactDecisions, SentenceFiles
 from sayso.store.rows import Rows
 from sayso.store.table import NO_DOCUMENT, BagTable
 from sayso.store.vocabulary import Vocabulary
 
-PIECE_BYTES = 16 * 2**20
+BLOCK_BYTES, SMALL_BLOCK_BYTES, PIECE_BYTES = 4 * 2**20, 2**18, 16 * 2**20
+"""A block with anything unusual is cut into small ones, of which only some are read line by line."""
+_GZIP = b"\x1f\x8b"
+
+_Parsed = tuple[bytes, SentenceBlock | None]
+
+
+def read_blocks(
+    path: Path,
+    tally: Tally,
+    relations: Collection[str] | None = None,
+    on_bytes: OnBytes | None = None,
+    num_threads: int = 1,
+) -> Iterator[Sentence | SentenceBlock]:
+    """Yield the same sentences as `read_sentences`, in the same order, most of them in blocks.
+
+    Plain files in the format `jsonl` are read in bulk, the others line by line.
+    """
+    num_before = 0
+    with ThreadPoolExecutor(num_threads, thread_name_prefix="sayso-read") as pool:
+        for file in files_of(path):
+            on_file = partial(reported, on_bytes, num_before) if on_bytes else None
+            if _is_plain(file) and form_of(file, tally) == FORM:
+                yield from _of_file(file, tally, relations, on_file, partial(_ahead, pool, num_threads))
+            else:
+                yield from sentences_of_file(file, tally, relations, on_file)
+            num_before += file.stat().st_size if file.is_file() else 0
+    if not tally.num_good and not tally.num_bad:
+        raise holds_no(path, "sentences")
+
+
+def _is_plain(file: Path) -> bool:
+    if not file.is_file() or is_pipe(file):
+        return False
+    with file.open("rb") as stream:
+        return stream.read(2) != _GZIP
+
+
+def _of_file(
+    file: Path,
+    tally: Tally,
+    relations: Collection[str] | None,
+    on_bytes: OnBytes | None,
+    parsed: Callable[[Iterable[bytes]], Iterator[_Parsed]],
+) -> Iterator[Sentence | SentenceBlock]:
+    done = 0
+
+    def on_block(data: bytes) -> None:
+        nonlocal done
+        done += len(data)
+        if on_bytes:
+            on_bytes(done)
+
+    blocks = parsed(_blocks_between(file, 0, file.stat().st_size))
+    for item in _items(blocks, relations, partial(tally.count_bad, file), on_block):
+        tally.num_good += len(item) if isinstance(item, SentenceBlock) else 1
+        yield item
+
+
+def _items(
+    blocks: Iterable[_Parsed],
+    relations: Collection[str] | None,
+    on_bad: Callable[[int, str], None],
+    on_block: Callable[[bytes], None],
+) -> Iterator[Sentence | SentenceBlock]:
+    """Yield blocks, or the sentences of those that are not read in bulk; call `on_bad` with bad lines."""
+    num_lines = 0
+    for data, block in blocks:
+        if block and (relations is None or all(name in relations for name in block.relations.values)):
+            yield block
+        else:
+            lines = ((num_lines + number, line) for number, line in lines_of_block(data))
+            yield from good_sentences(READERS[FORM].read(lines), relations, on_bad)
+        num_lines += data.count(b"\n")
+        on_block(data)
+
+
+def _blocks_between(path: Path, start: int, stop: int) -> Iterator[bytes]:
+    """Yield the bytes of an uncompressed file from `start` to `stop`, the ends of lines, in blocks of whole lines."""
+    with open_bytes(path) as (_, stream):
+        stream.seek(start)
+        while data := stream.read(min(BLOCK_BYTES, stop - stream.tell())):
+            parts = [data]
+            while parts[-1] and not parts[-1].endswith(b"\n"):
+                parts.append(stream.readline(MAX_LINE_BYTES))
+            yield b"".join(parts)
+
+
+def _ahead(pool: ThreadPoolExecutor, num_threads: int, blocks: Iterable[bytes]) -> Iterator[_Parsed]:
+    """Yield each block and its columns; a few blocks are parsed in advance."""
+    waiting = deque[Future[list[_Parsed]]]()
+    for data in blocks:
+        waiting.append(pool.submit(_parsed, data))
+        if len(waiting) > num_threads:
+            yield from waiting.popleft().result()
+    for parsed in waiting:
+        yield from parsed.result()
+
+
+def _parsed(data: bytes) -> list[_Parsed]:
+    """Return a block with its columns, or the small blocks that it is cut into."""
+    block = parse_block(data)
+    if block or len(data) <= SMALL_BLOCK_BYTES:
+        return [(data, block)]
+    stream = io.BytesIO(data)
+    small = iter(lambda: stream.read(SMALL_BLOCK_BYTES) + stream.readline(), b"")
+    return [(each, parse_block(each)) for each in small]
 
 
 def read_with_workers(
@@ -92,6 +204,8 @@ class _PieceReader:
 
     def __call__(self, piece: FilePiece) -> _PieceLines:
         """Return the piece's sentences."""
+        if is_read_in_bulk(piece) and not self.decisions.by_pair and piece.file not in self.rest:
+            return self._in_bulk(piece)
         vocabulary, decisions = Vocabulary(self.relations or ()), self.decisions.without_counts()
         builder, bad = BagBuilder(vocabulary, self.max_tokens), list[tuple[int, str]]()
         known = None if self.relations is None else frozenset(self.relations)
@@ -113,6 +227,34 @@ class _PieceReader:
         for sentence in decisions.applied(*read):
             builder.add(sentence)
         return _PieceLines(piece, builder.lines(), vocabulary, decisions, bad, num_lines, num_good)
+
+    def _in_bulk(self, piece: FilePiece) -> _PieceLines:
+        vocabulary, known = Vocabulary(self.relations or ()), self.relations and frozenset(self.relations)
+        builder, bad, num_lines = BagBuilder(vocabulary, self.max_tokens), list[tuple[int, str]](), 0
+
+        def on_lines(num: int) -> None:
+            nonlocal num_lines
+            num_lines += num
+
+        builder.add_all(read_piece(piece, known, lambda *line: bad.append(line), on_lines))
+        decisions = self.decisions.without_counts()
+        return _PieceLines(piece, builder.lines(), vocabulary, decisions, bad, num_lines, builder.num_read)
+
+
+def is_read_in_bulk(piece: FilePiece) -> bool:
+    """Return whether `read_piece` can read a piece."""
+    return piece.form == FORM and not piece.is_whole
+
+
+def read_piece(
+    piece: FilePiece,
+    relations: Collection[str] | None,
+    on_bad: Callable[[int, str], None],
+    on_lines: Callable[[int], None],
+) -> Iterator[Sentence | SentenceBlock]:
+    """Yield the sentences of a piece, most of them in blocks; call `on_lines` with numbers of lines read."""
+    blocks = chain.from_iterable(map(_parsed, _blocks_between(Path(piece.file), piece.start, piece.stop)))
+    yield from _items(blocks, relations, on_bad, lambda data: on_lines(data.count(b"\n") + (not data.endswith(b"\n"))))
 
 
 def _in_order(results: Iterable[_PieceLines]) -> Iterator[_PieceLines]:

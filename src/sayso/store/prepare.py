@@ -18,13 +18,15 @@ from sayso.io.atomic import atomic_folder
 from sayso.readers.tables import read_entity_types, read_inventory, refuse_no_type
 from sayso.records import OnProgress, Relation, Sentence
 from sayso.store import leakage
+from sayso.store.block import SentenceBlock
+from sayso.store.collect import BagBuilder, Lines
 from sayso.store.columns import Column
 from sayso.store.direct import DirectSentence, corpus_form, direct_types, in_form, label_of
 from sayso.store.folds import fold_report, na_shares, pair_folds, read_unlabelled, rest_share
-from sayso.store.group import BagBuilder, Grouped, Lines, group_lines
+from sayso.store.group import Grouped, group_lines
 from sayso.store.inputs import FactDecisions, Inputs, PrepareSettings, SentenceFiles, decisions_of
 from sayso.store.marks import MarkTargets, match_marks
-from sayso.store.parallel import read_with_workers
+from sayso.store.parallel import read_blocks, read_with_workers
 from sayso.store.store import DIRECT_LABELS, FORMAT, folds_file, marks_file, refuse_no_store, write_store
 from sayso.store.table import NO_LABEL, BagTable
 from sayso.store.vocabulary import TypedEntities, Vocabulary, count_mentions, entity_vectors, finest_types, order_words
@@ -59,12 +61,12 @@ class _Preparation:
     def __init__(
         self, inputs: Inputs, settings: PrepareSettings, on_progress: OnProgress, engine: Engine | None
     ) -> None:
-        self.inputs, self.settings, self.on_progress, self.engine = inputs, settings, on_progress, engine
+        self.inputs, self.settings, self.on_progress = inputs, settings, on_progress
         self.files = SentenceFiles(inputs=inputs, settings=settings, on_progress=on_progress)
-        self.inventory = read_inventory(inputs.relations) if inputs.relations else None
+        self.engine, relations = self.files.workers(engine), inputs.relations
+        self.inventory = read_inventory(relations) if relations else None
         self.vocabulary = Vocabulary([relation.name for relation in self.inventory or ()])
-        self.decisions = FactDecisions()
-        self.folds: dict[str, dict[str, Column]] = {}
+        self.decisions, self.folds = FactDecisions(), dict[str, dict[str, Column]]()
         self.reports: dict[str, Any] = {"read": {}, "na_share": na_shares(inputs)}
 
     def write(self, folder: Path) -> dict[str, Any]:
@@ -117,17 +119,14 @@ class _Preparation:
             roles, inventory = ("train", "rest") if is_decided else (part,), list(known) if known else None
             lines = read_with_workers(self.engine, self.files, roles, self.vocabulary, inventory, decisions)
         else:
-            sentences, rest = self.files.read(part, known), self.files.read("rest", known)
-            lines = self._lines(decisions.applied(sentences, rest) if is_decided else sentences)
+            decided = decisions.applied(self.files.read(part, known), self.files.read("rest", known))
+            lines = self._lines(decided if is_decided else self.files.read_with(read_blocks, part, known))
         if is_decided:
             self.decisions, self.reports["overruled"] = decisions, decisions.report()
         return self._grouped(part, lines)
 
-    def _lines(self, sentences: Iterable[Sentence]) -> Lines:
-        builder = BagBuilder(self.vocabulary, self.settings.max_tokens)
-        for sentence in sentences:
-            builder.add(sentence)
-        return builder.lines()
+    def _lines(self, sentences: Iterable[Sentence | SentenceBlock]) -> Lines:
+        return BagBuilder(self.vocabulary, self.settings.max_tokens).add_all(sentences).lines()
 
     def _group_direct(self, direct: Sequence[DirectSentence]) -> Grouped:
         """Group directly supervised sentences, each with its own label and without relations of the inventory."""

@@ -39,6 +39,13 @@ def place(extractor: Extractor, device: str, quantize: str = "none") -> None:
         extractor.quantize()
 
 
+def use_threads(num: int) -> int:
+    """Let torch and the compiled kernels use this many threads, 0 for the default; return how many they use."""
+    if num:
+        torch.set_num_threads(num)
+    return torch.get_num_threads()
+
+
 def free_bytes(device: torch.device) -> int:
     """Return the free memory of the device."""
     return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else available_bytes()

@@ -15,10 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sayso.documents.mention import spelling, tokens_with_starts
+from sayso.documents.mention import spelling
 from sayso.errors import BadArgumentError, UserError, handled_warnings
 from sayso.records import Bag, Mention, Sentence, Source
-from sayso.tokens import Span, Spans, apart_from, control_character, keep_apart, locate_freely
+from sayso.tokens import (
+    Span,
+    Spans,
+    apart_from,
+    control_character,
+    keep_apart,
+    locate_freely,
+    tokenise_with_starts,
+)
 
 if TYPE_CHECKING:
     from sayso.library import Model
@@ -92,7 +100,7 @@ def marked_sentence(text: str, heads: list[str], tails: list[str]) -> Sentence:
     >>> marked_sentence("Windhoek, the city, is in Namibia.", ["Windhoek", "the city"], ["Namibia"]).head.spans
     (Span(start=0, stop=1), Span(start=2, stop=4))
     """
-    tokens, starts = tokens_with_starts(text)
+    tokens, starts = tokenise_with_starts(text)
     found = []
     for names in (heads, tails):
         found.append(_locate_any(tokens, names))

@@ -1,4 +1,4 @@
-"""Engines map a function over shards, in this process or on a Ray cluster, with the same results.
+"""Engines map a function over shards, in processes on this machine or on a Ray cluster, with the same results.
 
 On a cluster, whose machines share the input and output folders, shards are tasks. A worker process receives the
 function once and keeps it, with everything that it loads. If a worker dies or its machine leaves, Ray repeats the task
@@ -16,13 +16,18 @@ from itertools import islice
 from typing import Annotated, Any, Protocol, TypeVar
 
 from sayso.config import Range, check_ranges
+from sayso.engine.processes import OnEvent, in_processes, num_cores
 from sayso.errors import UserError, import_extra
+from sayso.memory import available_bytes
 
 MAX_RETRIES = 3
 """How often a shard is retried if its worker dies."""
 
 _TASKS_PER_WORKER = 2
 """Tasks submitted at a time, enough to keep every worker busy; more would only use memory."""
+
+_BYTES_PER_PROCESS = 2**30
+"""Memory that a process needs at most, unless names, vectors or an encoder are very large."""
 
 _SECONDS_WITHOUT_ROOM = 600.0
 
@@ -52,11 +57,13 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSettings:
-    """The cluster's address (empty: one is started on this machine), and the resources of each worker.
+    """Processes of the local engine, the cluster's address (empty: one is started here), resources of its workers.
 
-    `num_workers` 0 means one per CPU of the cluster or, with `num_gpus`, as many as its GPUs allow.
+    `jobs` 0 means one process per core, but at most one per gigabyte of available memory. `num_workers` 0 means one per
+    CPU of the cluster or, with `num_gpus`, as many as its GPUs allow.
     """
 
+    jobs: Annotated[int, Range(0, 1_024)] = 0
     address: str = ""
     num_workers: Annotated[int, Range(0, 100_000)] = 0
     num_cpus: Annotated[float, Range(0, 10_000)] = 1.0
@@ -66,11 +73,55 @@ class EngineSettings:
         check_ranges(self)
 
 
+class LocalEngine:
+    """Maps functions over shards, in processes on this machine.
+
+    With one process this is the function `map`: it runs in the caller's process.
+    """
+
+    def __init__(self, num: int) -> None:
+        self.num = num
+
+    def __call__(self, function: Callable[[Any], Any], shards: Iterable[Any], /) -> Iterator[Any]:
+        """Yield the results as they complete."""
+        if self.num == 1:
+            return map(function, shards)
+        return in_processes(_OnlyResult(function), shards, self.num, _name_of)
+
+
+class _OnlyResult:
+    """A function that sends no events."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def __call__(self, shard: Any, _: OnEvent) -> Any:
+        return self.function(shard)
+
+
+def _name_of(shard: Any) -> str:
+    return f"shard {getattr(shard, 'number', shard)}"
+
+
+def worth_processes(engine: Engine, num_bytes: int, least: int) -> Engine:
+    """Return the engine, or `map` if it would start processes for so little work that starting them takes longer."""
+    return map if isinstance(engine, LocalEngine) and num_bytes < least else engine
+
+
+def num_processes(engine: Engine) -> int:
+    """Return how many processes on this machine an engine starts; 1 if it starts none."""
+    return engine.num if isinstance(engine, LocalEngine) else 1
+
+
+def local_engine(jobs: int = 0) -> LocalEngine:
+    """Return the local engine with this many processes; see `EngineSettings` for 0."""
+    return LocalEngine(jobs or min(num_cores(), max(1, available_bytes() // _BYTES_PER_PROCESS)))
+
+
 @contextmanager
 def open_local(settings: EngineSettings = EngineSettings()) -> Iterator[Engine]:
-    """Yield the local engine, which processes shards one by one: it is the function `map`."""
-    del settings
-    yield map
+    """Yield the local engine."""
+    yield local_engine(settings.jobs)
 
 
 @contextmanager
