@@ -137,6 +137,18 @@ def closed_facts(connection: Connection) -> set[Triple]:
     return {Triple(*row) for row in rows}
 
 
+def why_no_marks(connection: Connection) -> str:
+    """Return why no fact's marks can be exported; empty if some can."""
+    if closed_facts(connection):
+        return ""
+    num = connection.execute("SELECT count(DISTINCT fact) FROM finished").fetchone()[0]
+    if not num:
+        return "no fact has been submitted yet"
+    waiting = "the only submitted fact is" if num == 1 else f"all {num:,} submitted facts are"
+    per_fact = read_settings(connection).annotators_per_fact
+    return f"{waiting} still waiting for other annotators ({per_fact} per fact)"
+
+
 def disagreements(connection: Connection) -> dict[Triple, list[Disagreement]]:
     """Return the sentences of closed facts that annotators have marked differently, grouped by fact."""
     closed, settled = closed_facts(connection), settled_labels(connection)

@@ -11,6 +11,8 @@ from sayso.cli.options import AnnotationDb, AsJson, form_of, store_of_database
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sayso.annotate.store import Connection
     from sayso.records import Triple
 
@@ -61,7 +63,8 @@ def export(
             raise UserError(f"{db}: no facts have been submitted yet; nothing to export")
         facts = submitted if everything else _complete(connection, db, submitted)
         marks = list((each_mark if each else settled_marks)(connection, facts))
-    num_left_out = chosen.write(out, marks)
+    names = _names(db, (mark.fact for mark in marks))
+    num_left_out = chosen.write(out, marks, names)
     if num_left_out:
         note(f"{num_left_out:,} marks cannot be written in the format {chosen_form} and were left out")
     counts = {"num_marks": len(marks) - num_left_out, "num_left_out": num_left_out}
@@ -72,6 +75,16 @@ def export(
         say_next(str(out), hint=f"to evaluate a run with these marks: {command}")
     else:
         _say_import(out, file)
+
+
+def _names(db: Path, facts: "Iterable[Triple]") -> dict[str, str]:
+    """Return the names of the facts' entities, if the database is next to its store."""
+    from sayso.annotate.marks import ids_of
+    from sayso.store.columns import names_of
+    from sayso.store.store import Store
+
+    store = store_of_database(db)
+    return names_of(Store(store).entities, ids_of(facts)) if store else {}
 
 
 def _say_import(out: Path, file: Path) -> None:
@@ -104,7 +117,7 @@ def _export_comments(out: Path, db: Path, everything: bool, as_json: bool) -> No
             complete = _complete(connection, db, {each.fact for each in found})
             found = [each for each in found if each.fact in complete]
     with atomic_file(out) as file:
-        file.writelines(comment_lines(found))
+        file.writelines(comment_lines(found, _names(db, (each.fact for each in found))))
     record = {"written": str(out), "format": "comments", "num_comments": len(found)}
     print_result(as_json, record, f"{len(found):,} comments")
     _say_import(out, out)

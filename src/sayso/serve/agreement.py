@@ -12,11 +12,19 @@ from starlette.responses import Response
 
 from sayso.annotate import agreement as stored
 from sayso.annotate.log import undo
-from sayso.annotate.marks import FORMS, comment_lines, each_mark, fact_comments, settled_marks
+from sayso.annotate.marks import (
+    FORMS,
+    comment_lines,
+    each_mark,
+    fact_comments,
+    ids_of,
+    settled_marks,
+)
 from sayso.serve.access import Bench, ShownFact, Who
 from sayso.serve.annotate.schemas import FactRequest, Label, NextFact, UndoRequest
-from sayso.serve.responses import Render, RequestError, download, not_found
+from sayso.serve.responses import Render, RequestError, download, not_found, nothing_to_export
 from sayso.serve.workbench import FactName
+from sayso.store.columns import names_of
 
 api = APIRouter(prefix="/api/agreement", tags=["agree"])
 
@@ -78,39 +86,62 @@ def post_undo(bench: Bench, who: Who, given: UndoRequest) -> NextFact:
 
 
 exports = APIRouter(prefix="/api/annotations", tags=["annotations"])
+pages = APIRouter(include_in_schema=False)
+
+MarkForm = Literal["jsonl", "eraser", "csv", "tuples"]
+EachParam = Annotated[bool, Query(description="Every annotator's marks instead of one per sentence.")]
 
 
 @exports.get("", response_class=Response)
 def export(
     bench: Bench,
     _: Who,
-    form: Annotated[Literal["jsonl", "eraser", "csv", "tuples"], Query(description="The file format.")] = "jsonl",
-    each: Annotated[bool, Query(description="Every annotator's marks instead of one per sentence.")] = False,
+    form: Annotated[MarkForm, Query(description="The file format.")] = "jsonl",
+    each: EachParam = False,
 ) -> Response:
     """Return the marks on closed facts: one per sentence (settled or by majority), or every annotator's own.
 
-    Facts that someone may still mark are left out; `sayso annotations export --all` includes them.
+    Facts that someone may still mark are left out; `sayso annotations export --all` includes them. Without any marks,
+    the error (404) says why there is nothing to export.
     """
+    return mark_file(bench, _, form, each)
+
+
+@pages.get("/agreement/files/{form}")
+def mark_file(bench: Bench, _: Who, form: MarkForm, each: EachParam = False) -> Response:
+    """Return the marks on closed facts as a file in this format."""
     chosen = FORMS[form]
-    with tempfile.TemporaryDirectory() as folder, bench.database.reading() as connection:
-        target = Path(folder) / f"annotations{chosen.suffix}"
-        marks = (each_mark if each else settled_marks)(connection, stored.closed_facts(connection))
-        chosen.write(target, marks)
+    with bench.database.reading() as connection:
+        marks = list((each_mark if each else settled_marks)(connection, stored.closed_facts(connection)))
+        reason = stored.why_no_marks(connection)
+    names = names_of(bench.store.entities, ids_of(mark.fact for mark in marks))
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / f"marks{chosen.suffix}"
+        if chosen.write(target, marks, names) == len(marks):
+            raise nothing_to_export(reason or chosen.why_empty)
         if chosen.is_folder:
             target = Path(shutil.make_archive(str(target), "zip", target))
-        media = {".zip": "application/zip", ".csv": "text/csv"}.get(target.suffix, "application/x-ndjson")
-        return download(target.name, target.read_bytes(), media)
+        media = {".zip": "application/zip", ".csv": "text/csv; charset=utf-8"}.get(
+            target.suffix, "application/x-ndjson"
+        )
+        kind = "-".join(["every-annotator" if each else "marks", *([] if form in ("jsonl", "csv") else [form])])
+        return download(bench.name, f"{kind}{target.suffix}", target.read_bytes(), media)
 
 
 @exports.get("/comments", response_class=Response)
+@pages.get("/agreement/comments")
 def get_comments(bench: Bench, _: Who) -> Response:
-    """Return comments on closed facts, and reports that a fact is wrong, as JSON lines."""
+    """Return comments on closed facts, and reports that a fact is wrong, as JSON lines.
+
+    Without any, the error (404) says why there is nothing to export.
+    """
     with bench.database.reading() as connection:
-        content = "".join(comment_lines(fact_comments(connection, stored.closed_facts(connection))))
-    return download("comments.jsonl", content, "application/x-ndjson")
-
-
-pages = APIRouter(include_in_schema=False)
+        found = fact_comments(connection, stored.closed_facts(connection))
+        reason = stored.why_no_marks(connection) or "no complete fact has a comment or is reported as wrong"
+    if not found:
+        raise nothing_to_export(reason)
+    names = names_of(bench.store.entities, ids_of(each.fact for each in found))
+    return download(bench.name, "comments.jsonl", "".join(comment_lines(found, names)), "application/x-ndjson")
 
 
 @pages.get("/agreement")
@@ -120,10 +151,12 @@ def home(render: Render, bench: Bench, _: Who) -> Response:
         figures = stored.report(stored.submitted_marks(connection))
         found = stored.disagreements(connection)
         said = fact_comments(connection, stored.closed_facts(connection))
+        reason = stored.why_no_marks(connection)
     disputed = [(shown, each) for fact, each in found.items() if (shown := bench.fact_of(fact))]
     disputed.sort(key=lambda shown_each: all(each.settled for each in shown_each[1]))
     comments = [(shown, each) for each in said if (shown := bench.fact_of(each.fact))]
-    return render("agreement/home.html", figures=figures, disputed=disputed, comments=comments, forms=FORMS)
+    about = {"figures": figures, "disputed": disputed, "comments": comments, "why_no_marks": reason}
+    return render("agreement/home.html", **about, forms=FORMS)
 
 
 @pages.get("/agreement/fact")

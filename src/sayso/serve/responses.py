@@ -6,6 +6,7 @@ An error has the same message as JSON under `/api` and as a page elsewhere:
 
 import hashlib
 import logging
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
@@ -21,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from sayso.annotate.marking import StaleError
+from sayso.annotate.people import now
 from sayso.annotate.store import BusyError, DiskFullError
 from sayso.errors import UserError
 from sayso.facts.html import StyledText, make_environment, plain_text, styled_quote, styled_sentence, styled_words
@@ -152,9 +154,12 @@ def page(request: Request, template: str, status: int = HTTPStatus.OK, **context
     return HTMLResponse(_environment.get_template(template).render(**(shared | context)), status_code=status)
 
 
-def download(name: str, content: str | bytes, media_type: str) -> Response:
-    """Return a file that the browser saves."""
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+def download(about: str, file: str, content: str | bytes, media_type: str) -> Response:
+    """Return a file that the browser saves; its name says what it is about, what it contains and the date (UTC)."""
+    kind, dot, suffix = file.partition(".")
+    name = f"{about}-{kind}-{now()[:10]}{dot}{suffix}"
+    plain = re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII)
+    headers = {"Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(content, media_type=media_type, headers=headers)
 
 
@@ -192,6 +197,11 @@ class RequestError(Exception):
 def not_found(what: str) -> RequestError:
     """Return a 404 error."""
     return RequestError(HTTPStatus.NOT_FOUND, what)
+
+
+def nothing_to_export(reason: str) -> RequestError:
+    """Return the error for an export without content."""
+    return RequestError(HTTPStatus.NOT_FOUND, f"Nothing to export: {reason}.")
 
 
 def answer(request: Request, problem: RequestError) -> Response:

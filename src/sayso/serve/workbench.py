@@ -139,6 +139,12 @@ class Workbench:
         """The index of each relation by name."""
         return {relation.name: number for number, relation in enumerate(self.store.relations)}
 
+    @property
+    def name(self) -> str:
+        """The name of the store for file names; its parent folder's if it is just called `store`."""
+        folder = self.store.folder.resolve()
+        return folder.parent.name if folder.name == "store" else folder.name
+
     def statement(self, head_name: str, relation: str, tail_name: str) -> list[StyledText]:
         """Return a fact as a sentence, by the definition of its relation if the store has one."""
         number = self.relation_numbers.get(relation)

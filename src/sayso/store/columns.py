@@ -3,13 +3,14 @@
 Shapes: B bags, N sentences.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sayso.errors import BadInputError
 from sayso.io.checksum import CheckedFiles, is_verifying
@@ -203,3 +204,10 @@ def _range_fault(table: BagTable, limits: Limits) -> str:
             return f"a value of {name} is not between {low} and {stop - 1:,}"
     first = table.first_B1
     return "bags are not consecutive" if first[0] != 0 or np.any(first[1:] < first[:-1]) else ""
+
+
+def names_of(entities: Mapping[str, pa.Array], ids: Iterable[str]) -> dict[str, str]:
+    """Return the names of entities by id; ids that the columns `id` and `name` do not have are left out."""
+    wanted = list(dict.fromkeys(ids))
+    rows = pc.index_in(pa.array(wanted, entities["id"].type), value_set=entities["id"]).to_pylist()
+    return {each: entities["name"][row].as_py() for each, row in zip(wanted, rows, strict=True) if row is not None}

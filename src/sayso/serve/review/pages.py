@@ -7,16 +7,11 @@ from itertools import groupby
 from typing import Annotated, Literal, NamedTuple
 from urllib.parse import quote
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from fastapi import APIRouter, Depends, Form, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate.decisions import (
-    decide_quote,
-    withdraw_quote,
-)
+from sayso.annotate.decisions import decide_quote, withdraw_quote
 from sayso.annotate.people import Annotator, now
 from sayso.facts.fact import ExtractedFact
 from sayso.facts.quote import QuoteDecisionName
@@ -37,6 +32,7 @@ from sayso.serve.responses import Render, not_found, review_url
 from sayso.serve.review.file import ExtractedFile
 from sayso.serve.review.table import PRESETS, ReviewQuery, ReviewRow, ReviewTable
 from sayso.serve.workbench import Workbench
+from sayso.store.columns import names_of
 
 api = APIRouter(prefix="/api/review", tags=["review"])
 pages = APIRouter(include_in_schema=False)
@@ -276,6 +272,5 @@ def _groups(table: ReviewTable, query: ReviewQuery, rows: list[ReviewRow]) -> li
 
 def _named(bench: Workbench, ids: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return (id, name) of each entity; the name is empty if the store does not have it."""
-    entities = bench.store.entities
-    rows = pc.index_in(pa.array(ids, entities["id"].type), value_set=entities["id"]).to_pylist()
-    return [(each, "" if row is None else entities["name"][row].as_py()) for each, row in zip(ids, rows, strict=True)]
+    names = names_of(bench.store.entities, ids)
+    return [(each, names.get(each, "")) for each in ids]
