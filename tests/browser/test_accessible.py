@@ -41,6 +41,8 @@ def test_no_page_has_a_serious_finding(workbench: Running, sign_in, scheme: str)
     ada.keyboard.press("?")
     findings += serious(ada)
     for address in (
+        "/",
+        "/people",
         "/annotate",
         "/annotate/queue",
         "/annotate/guideline",

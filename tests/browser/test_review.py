@@ -95,7 +95,7 @@ def decide_by_keyboard(page: Page) -> None:
     number = page.locator(".crumbs .number")
     press(page, "a")
     expect(number).to_have_text(f"2 of {len(FACTS)}")
-    expect(page.locator(".toast")).to_have_text("north land0 → Port Town0: accepted.")
+    expect(page.locator(".toast")).to_have_text("north land0 — capital → Port Town0: accepted.")
     reason = page.get_by_label("Reason")
     reason.focus()
     page.keyboard.type("it is <b>not</b> told")

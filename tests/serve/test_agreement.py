@@ -35,12 +35,12 @@ def test_a_disputed_sentence_is_settled_and_undone(dispute: tuple[Person, Person
     ada, ben = dispute
     (fact,) = ada.client.get("/api/agreement/disagreements").json()
     assert [each["settled"] for each in fact["sentences"]] == [""]
-    ben.ask("POST", "/agreement/settle", **FACT, key="settle it", sentence=1, label="irrelevant")
-    (fact,) = ada.client.get("/api/agreement/disagreements").json()
-    assert [(each["settled"], each["settled_by"]) for each in fact["sentences"]] == [("irrelevant", "Ben")]
-    assert "settled by" in ada.page("/agreement/fact", **FACT)
-    assert ben.ask("POST", "/agreement/undo", key="undo it once") == {"fact": FACT}
-    assert ben.ask("POST", "/agreement/undo", key="undo it twice") == {"fact": None}
+    ada.ask("POST", "/agreement/settle", **FACT, key="settle it", sentence=1, label="irrelevant")
+    (fact,) = ben.client.get("/api/agreement/disagreements").json()
+    assert [(each["settled"], each["settled_by"]) for each in fact["sentences"]] == [("irrelevant", "Ada")]
+    assert "settled by" in ben.page("/agreement/fact", **FACT)
+    assert ada.ask("POST", "/agreement/undo", key="undo it once") == {"fact": FACT}
+    assert ada.ask("POST", "/agreement/undo", key="undo it twice") == {"fact": None}
 
 
 def test_undo_on_a_disputed_fact_leaves_others_alone(dispute: tuple[Person, Person]) -> None:

@@ -51,8 +51,16 @@ def serve(
         list[str] | None,
         typer.Option(
             "--lead",
-            help="Annotator who may edit queue settings and guideline (default: the only local user); may be repeated.",
+            help="Annotator who may edit queue settings and guideline, settle disagreements and give people roles and"
+            " links (default: the only local user); may be repeated.",
         ),
+    ] = None,
+    reviewers: Annotated[
+        list[str] | None,
+        typer.Option("--reviewer", help="Person who decides on facts but marks no sentences; may be repeated."),
+    ] = None,
+    readers: Annotated[
+        list[str] | None, typer.Option("--reader", help="Person who changes nothing; may be repeated.")
     ] = None,
     documents: Annotated[
         Path | None,
@@ -93,7 +101,7 @@ def serve(
     _refuse_odd_links(settings, annotator or [], new_links)
     app = make_app(settings)
     if not settings.is_local:
-        names = [*(annotator or ()), *settings.leads]
+        names = [*(annotator or ()), *settings.leads, *settings.reviewers, *settings.readers]
         for name, link in make_links(app.state.workbench.database, settings, names, new_links):
             say(f"link for {name}, shown only once: {link}")
         note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
@@ -146,7 +154,7 @@ def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bo
     if settings.is_local and (names or new_links):
         option = "--annotator" if names else "--new-links"
         raise UserError(f"{option} is for annotators on other machines, who cannot reach {settings.host}: see --host")
-    if not settings.is_local and not names and not settings.leads:
+    if not settings.is_local and not (names or settings.leads or settings.reviewers or settings.readers):
         raise UserError(f"{settings.host} can be reached from other machines: allow annotators with --annotator NAME")
 
 

@@ -20,7 +20,7 @@ from sayso.annotate.marks import (
     ids_of,
     settled_marks,
 )
-from sayso.serve.access import Bench, ShownFact, Who
+from sayso.serve.access import Bench, Settler, ShownFact, Who
 from sayso.serve.annotate.schemas import FactRequest, Label, NextFact, UndoRequest
 from sayso.serve.responses import Render, RequestError, download, not_found, nothing_to_export
 from sayso.serve.workbench import FactName
@@ -64,7 +64,7 @@ def get_disagreements(bench: Bench, _: Who) -> list[DisputedFact]:
 
 
 @api.post("/settle")
-def post_settling(bench: Bench, who: Who, given: Settling) -> None:
+def post_settling(bench: Bench, who: Settler, given: Settling) -> None:
     """Settle a disputed sentence."""
     shown = bench.fact(given)
     text = shown.text(given.sentence)
@@ -76,7 +76,7 @@ def post_settling(bench: Bench, who: Who, given: Settling) -> None:
 
 
 @api.post("/undo")
-def post_undo(bench: Bench, who: Who, given: UndoRequest) -> NextFact:
+def post_undo(bench: Bench, who: Settler, given: UndoRequest) -> NextFact:
     """Undo the label that you settled last, on one fact or on any fact; return the fact."""
     asked = bench.fact(given.fact).fact if given.fact else None
     with bench.database.writing() as connection:

@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sayso import __version__
-from sayso.serve import access, agreement, decisions
+from sayso.serve import access, agreement, decisions, home
 from sayso.serve.annotate import pages as annotate
 from sayso.serve.annotate import queue
 from sayso.serve.predictions import pages as predictions
@@ -46,6 +46,7 @@ api_pages = APIRouter(include_in_schema=False)
 
 ROUTERS: tuple[APIRouter, ...] = (
     access.router,
+    home.pages,
     annotate.pages,
     queue.pages,
     agreement.pages,
@@ -54,6 +55,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     review.pages,
     try_it.pages,
     decisions.pages,
+    home.api,
     annotate.api,
     queue.api,
     agreement.api,

@@ -24,7 +24,7 @@ from sayso.facts.export import FORMS, QUOTE_FORMS, FormName, QuoteForm, QuoteFor
 from sayso.facts.fact import DecidedFact, Decision, Fact, QuotedFact
 from sayso.facts.quote import WRONG_ENTITY, quote_of
 from sayso.records import Triple
-from sayso.serve.access import Bench, Who
+from sayso.serve.access import Bench, Decider
 from sayso.serve.annotate.schemas import KeyedRequest, Prose
 from sayso.serve.fact_view import QuoteResponse, quote_response
 from sayso.serve.predictions.lookup import find_fact, find_run, marks_visible
@@ -160,7 +160,7 @@ def _quote_forms(reasons: Sequence[stored.ReasonCount]) -> dict[QuoteFormName, Q
 
 
 @pages.post("/decisions/decide")
-def decide_form(bench: Bench, who: Who, given: Annotated[PredictionDecisionForm, Form()]) -> Response:
+def decide_form(bench: Bench, who: Decider, given: Annotated[PredictionDecisionForm, Form()]) -> Response:
     """Save a decision and show the fact again."""
     save_decision(bench, who, given)
     url = prediction_url(given.run, given.bag, given.relation, within=given.within)
@@ -168,7 +168,7 @@ def decide_form(bench: Bench, who: Who, given: Annotated[PredictionDecisionForm,
 
 
 @pages.post("/decisions/undo")
-def undo_form(bench: Bench, who: Who, given: Annotated[UndoDecisionForm, Form()]) -> Response:
+def undo_form(bench: Bench, who: Decider, given: Annotated[UndoDecisionForm, Form()]) -> Response:
     """Undo your last decision and show its fact, or report that no open run or extraction has it.
 
     Unlike marks, decisions on all parts are listed and exported together, so undo does not depend on the part either.
@@ -197,13 +197,13 @@ def get_reasons(bench: Bench) -> list[stored.ReasonCount]:
 
 
 @api.post("")
-def post_decision(bench: Bench, who: Who, given: PredictionDecision) -> None:
+def post_decision(bench: Bench, who: Decider, given: PredictionDecision) -> None:
     """Save a decision, replacing the previous one."""
     save_decision(bench, who, given)
 
 
 @api.post("/undo")
-def post_undo(bench: Bench, who: Who, given: UndoDecisionRequest) -> UndoneDecision:
+def post_undo(bench: Bench, who: Decider, given: UndoDecisionRequest) -> UndoneDecision:
     """Undo your last decision."""
     with bench.database.writing() as connection:
         changes = undo(connection, who, stored.SCOPE, given.key)

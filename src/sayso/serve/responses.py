@@ -147,6 +147,7 @@ def page(request: Request, template: str, status: int = HTTPStatus.OK, **context
     shared = {
         "annotator": annotator,
         "is_lead": lambda: access.is_lead(annotator),
+        "may": lambda action: access.may(annotator, action),
         "form_token": access.form_token(request),
         "bench": bench,
         "section": template.partition("/")[0],
@@ -210,7 +211,8 @@ def answer(request: Request, problem: RequestError) -> Response:
     if request.url.path.startswith("/api/"):
         return JSONResponse(ErrorResponse(error=problem.body).model_dump(), status, SAFETY_HEADERS)
     if status is HTTPStatus.UNAUTHORIZED and request.method == "GET":
-        return RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
+        to_sign_in: Response = request.app.state.access.ask_to_sign_in(request)
+        return to_sign_in
     shown = page(request, "error.html", status, problem=problem.body)
     # Internal errors are handled outside the middleware that adds these headers.
     shown.headers.update(SAFETY_HEADERS)

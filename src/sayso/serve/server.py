@@ -11,6 +11,7 @@ import logging
 import resource
 import socket
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,8 +51,8 @@ class ServeSettings:
 
     `facts` are extractions, as files or folders. `part` is a part of the store; if empty, the first of test, validation
     and train that exists. `leads` may change the queue, pilot round and guideline; if there are none, the only user of
-    this machine is the lead. `documents` are those that the facts quote; `reasons` are those for rejecting a quote.
-    `max_body` is the maximum request size in bytes.
+    this machine is the lead. `reviewers` and `readers` get these roles. `documents` are those that the facts quote;
+    `reasons` are those for rejecting a quote. `max_body` is the maximum request size in bytes.
     """
 
     data: Path
@@ -62,12 +63,17 @@ class ServeSettings:
     host: str = "127.0.0.1"
     port: Annotated[int, Range(0, 65_535)] = 8017
     leads: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ()
     documents: Path | None = None
     reasons: tuple[str, ...] = REASONS
     max_body: Annotated[int, Range(1, 10**9)] = 1_000_000
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        names = [*dict.fromkeys(self.leads), *dict.fromkeys(self.reviewers), *dict.fromkeys(self.readers)]
+        if repeated := [name for name, num in Counter(map(str.casefold, names)).items() if num > 1]:
+            raise UserError(f"{repeated[0]} has several roles; choose one of lead, reviewer and reader")
 
     @property
     def is_local(self) -> bool:

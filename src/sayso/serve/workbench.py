@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 
 import pyarrow as pa
 from pydantic import BaseModel, Field
-from starlette.responses import RedirectResponse
 
 from sayso.annotate.queue import QueueSettings, find_candidates, in_order
 from sayso.annotate.store import AnnotationDatabase
@@ -165,10 +164,6 @@ class Workbench:
     def has_fact(self, fact: Triple) -> bool:
         """Return whether the part has a bag for the fact; the database may have facts of other parts and stores."""
         return (fact.head_id, fact.tail_id) in self.bag_of_pair and fact.relation in self.relation_numbers
-
-    def to_first_page(self) -> RedirectResponse:
-        """Redirect to the start page: review if only an extraction is open, annotation otherwise."""
-        return RedirectResponse("/review" if self.extractions and not self.runs else "/annotate", HTTPStatus.SEE_OTHER)
 
     def fact(self, asked: FactName) -> BagFact:
         """Return the fact with this bag and relation; not found (404) if there is none."""

@@ -15,7 +15,7 @@ from sayso.annotate.decisions import decide_quote, withdraw_quote
 from sayso.annotate.people import Annotator, now
 from sayso.facts.fact import ExtractedFact
 from sayso.facts.quote import QuoteDecisionName
-from sayso.serve.access import Bench, Who
+from sayso.serve.access import Bench, Decider
 from sayso.serve.annotate.schemas import KeyedRequest, Prose, StrictModel
 from sayso.serve.decisions import MAX_ID, MAX_REASON, DecisionRequest, FactIds, SentByForm, save
 from sayso.serve.fact_table import TablePage
@@ -145,19 +145,19 @@ def get_extracted_fact(bench: Bench, file: FileParam, asked: IdsParam) -> Extrac
 
 
 @api.post("/{facts}/decisions")
-def post_review_decision(bench: Bench, who: Who, file: FileParam, given: ReviewDecision) -> None:
+def post_review_decision(bench: Bench, who: Decider, file: FileParam, given: ReviewDecision) -> None:
     """Save a decision, replacing the previous one."""
     _save(bench, who, file, given, [given])
 
 
 @api.post("/{facts}/decisions/together")
-def post_decisions_together(bench: Bench, who: Who, file: FileParam, given: TogetherDecision) -> None:
+def post_decisions_together(bench: Bench, who: Decider, file: FileParam, given: TogetherDecision) -> None:
     """Save one decision on several facts; one undo restores all of them."""
     _save(bench, who, file, given, given.facts)
 
 
 @api.post("/{facts}/quotes")
-def post_quote_decision(bench: Bench, who: Who, file: FileParam, given: QuoteDecision) -> None:
+def post_quote_decision(bench: Bench, who: Decider, file: FileParam, given: QuoteDecision) -> None:
     """Save a decision on one quote, replacing the previous one; it is undone like a decision on a fact."""
     fact = file.fact(find_extracted(file, given))
     quote = next((each for each in fact.quotes if each.sentence == given.sentence), None)
@@ -242,7 +242,7 @@ def document_page(
 
 
 @pages.post("/review/{facts}/decide")
-def decide_form(bench: Bench, who: Who, file: FileParam, given: Annotated[ReviewDecisionForm, Form()]) -> Response:
+def decide_form(bench: Bench, who: Decider, file: FileParam, given: Annotated[ReviewDecisionForm, Form()]) -> Response:
     """Save a decision and show the fact again."""
     _save(bench, who, file, given, [given])
     return RedirectResponse(review_url(file.name, given.fact, given.within), HTTPStatus.SEE_OTHER)

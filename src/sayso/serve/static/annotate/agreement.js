@@ -12,6 +12,9 @@ const marking = new Marking({
   },
 });
 
+const maySettle = !document.querySelector("#undo[hidden]");
+const settle = (label) => () => maySettle && marking.mark(label);
+
 async function leaveWhenSaved(go) {
   await saver.idle();
   return leave(go);
@@ -41,10 +44,10 @@ bindKeys({
   k: () => marking.move(-1),
   ArrowDown: () => marking.move(1),
   ArrowUp: () => marking.move(-1),
-  r: () => marking.mark("rationale"),
-  i: () => marking.mark("irrelevant"),
-  u: () => marking.mark("unsure"),
+  r: settle("rationale"),
+  i: settle("irrelevant"),
+  u: settle("unsure"),
   n: () => follow("next"),
   p: () => follow("previous"),
-  z: undo,
+  z: () => maySettle && undo(),
 });
