@@ -177,3 +177,52 @@ def test_marks_that_a_format_cannot_represent_are_named_as_the_reason(ada: Perso
         person.submit(1, "capital")
     error = ada.client.get("/api/annotations", params={"form": "eraser"}).json()["error"]
     assert "all marks are unsure" in error["message"]
+
+
+def test_a_note_is_saved_and_undone_with_the_label_that_it_explains(dispute: tuple[Person, Person]) -> None:
+    ada, ben = dispute
+    settling = {**FACT, "sentence": 1}
+    ada.ask("POST", "/agreement/settle", **settling, key="settle it", label="irrelevant", note=" it <b>denies</b> it ")
+
+    def settled() -> tuple[str, str]:
+        (fact,) = ben.client.get("/api/agreement/disagreements").json()
+        (sentence,) = fact["sentences"]
+        return sentence["settled"], sentence["note"]
+
+    assert settled() == ("irrelevant", "it <b>denies</b> it")
+    assert "it &lt;b&gt;denies&lt;/b&gt; it" in ben.page("/agreement/fact", **FACT)
+    assert 'class="note-text"' in ada.page("/agreement/fact", **FACT)
+    assert 'class="note-text"' not in ben.page("/agreement/fact", **FACT)
+    ada.ask("POST", "/agreement/settle", **settling, key="settle again", label="unsure")
+    assert settled() == ("unsure", "it <b>denies</b> it"), "without a note, it stays"
+    for number, before in enumerate((("irrelevant", "it <b>denies</b> it"), ("", ""))):
+        ada.ask("POST", "/agreement/undo", key=f"undo number {number}")
+        assert settled() == before
+    ada.ask("POST", "/agreement/settle", 422, **settling, key="too long", label="unsure", note="x" * 2_001)
+
+
+def test_a_relation_links_to_its_disputes(dispute: tuple[Person, Person]) -> None:
+    ada, ben = dispute
+    page = ada.page("/agreement")
+    assert 'href="/agreement?relation=capital#disagreements">1<' in page
+    assert "1 to settle" in page
+    for person, labels in ((ada, ["rationale"]), (ben, ["irrelevant"])):
+        person.mark(0, "contains", *labels, "unsure", "unsure")
+        person.submit(0, "contains")
+    assert ada.page("/agreement").count('<li><a href="/agreement/fact?') == 2
+    only = ada.page("/agreement", relation="contains")
+    assert only.count('<li><a href="/agreement/fact?') == 1
+    assert "/agreement/fact?bag=0&amp;relation=contains&amp;same_relation=true" in only
+    here = ada.page("/agreement/fact", bag=0, relation="contains", same_relation=True)
+    assert "fact 1 of 1" in here
+    assert "fact 2 of 2" in ada.page("/agreement/fact", bag=0, relation="contains")
+
+
+def test_the_page_counts_labels_against_each_other(dispute: tuple[Person, Person]) -> None:
+    page = " ".join(dispute[0].page("/agreement").split())
+    rows = {"rationale": [1, 0, 0], "irrelevant": [1, 1, 0], "unsure": [0, 0, 0]}
+    for place, (label, counts) in enumerate(rows.items()):
+        same = ["<td>"] * 3
+        same[place] = '<td class="same">'
+        cells = "".join(f"{cell}{num}</td>" for cell, num in zip(same, counts, strict=True))
+        assert f'<tr><th scope="row">{label}</th>{cells}</tr>' in page

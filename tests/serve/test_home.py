@@ -11,6 +11,7 @@ from sayso.errors import UserError
 from sayso.serve.app import ROUTERS
 from sayso.serve.server import ServeSettings, make_links
 from toy_extraction import write_found
+from toy_runs import make_toy_settings
 from toy_workbench import Person, open_client
 
 OPENED = {"Sec-Fetch-Site": "none"}
@@ -233,3 +234,26 @@ def test_on_this_machine_there_are_no_links(ada: Person) -> None:
 def test_a_name_with_two_roles_is_refused(settings: ServeSettings) -> None:
     with pytest.raises(UserError, match="ada has several roles"):
         replace(settings, readers=("ADA",))
+
+
+def test_an_annotator_is_told_when_the_guideline_changes(team: TestClient) -> None:
+    ada, ben = person(team, "Ada"), person(team, "Ben")
+    ada.ask("PUT", "/guideline", text="read it")
+    ben.mark(1, "capital", "rationale")
+    for address in ("/", "/annotate"):
+        assert "The guideline has changed" not in ben.page(address)
+    ada.ask("PUT", "/guideline", text="read it twice")
+    for address in ("/", "/annotate"):
+        assert "The guideline has changed since your last mark" in ben.page(address)
+    ben.mark(1, "capital", "irrelevant")
+    assert "The guideline has changed" not in ben.page("/")
+
+
+def test_a_lead_sees_what_the_project_needs(team: TestClient, tmp_path: Path) -> None:
+    ada = person(team, "Ada")
+    num = ada.client.get("/api/progress").json()["num_facts"]
+    assert f"0 of {num} facts of the queue complete, {2 * num} submissions still needed" in ada.page("/")
+    assert "no definition" not in ada.page("/")
+    settings = make_toy_settings(tmp_path)
+    with open_client(settings) as client:
+        assert "2 of 2 relations have no definition" in Person(client, "Ada").page("/")

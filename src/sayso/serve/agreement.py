@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from collections import Counter
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,6 +13,7 @@ from starlette.responses import Response
 
 from sayso.annotate import agreement as stored
 from sayso.annotate.log import undo
+from sayso.annotate.marking import LABELS
 from sayso.annotate.marks import (
     FORMS,
     comment_lines,
@@ -21,12 +23,15 @@ from sayso.annotate.marks import (
     settled_marks,
 )
 from sayso.serve.access import Bench, Settler, ShownFact, Who
-from sayso.serve.annotate.schemas import FactRequest, Label, NextFact, UndoRequest
+from sayso.serve.annotate.schemas import FactRequest, Label, NextFact, Prose, UndoRequest
 from sayso.serve.responses import Render, RequestError, download, not_found, nothing_to_export
 from sayso.serve.workbench import FactName
 from sayso.store.columns import names_of
 
 api = APIRouter(prefix="/api/agreement", tags=["agree"])
+
+
+MAX_NOTE = 2_000
 
 
 class DisputedFact(FactName):
@@ -38,10 +43,14 @@ class DisputedFact(FactName):
 
 
 class Settling(FactRequest):
-    """The label that settles a sentence, given by its index in the bag; an empty label reopens it."""
+    """The label that settles a sentence, given by its index in the bag; an empty label reopens it.
+
+    Without a `note`, the note on the sentence stays as it is.
+    """
 
     sentence: Annotated[int, Field(ge=0)]
     label: Label
+    note: Annotated[Prose, Field(max_length=MAX_NOTE)] | None = None
 
 
 @api.get("")
@@ -72,7 +81,7 @@ def post_settling(bench: Bench, who: Settler, given: Settling) -> None:
         disputed = stored.disagreements(connection).get(shown.fact, [])
         if text not in {each.sentence for each in disputed}:
             raise RequestError(HTTPStatus.CONFLICT, "Annotators do not disagree on this sentence.")
-        stored.settle(connection, who, shown.fact, text, given.label, given.key)
+        stored.settle(connection, who, shown.fact, text, given.label, given.key, given.note)
 
 
 @api.post("/undo")
@@ -145,29 +154,47 @@ def get_comments(bench: Bench, _: Who) -> Response:
 
 
 @pages.get("/agreement")
-def home(render: Render, bench: Bench, _: Who) -> Response:
-    """Show agreement and disputed facts."""
+def home(render: Render, bench: Bench, _: Who, relation: Annotated[str, Query(max_length=500)] = "") -> Response:
+    """Show agreement and disputed facts, of all relations or of one."""
     with bench.database.reading() as connection:
         figures = stored.report(stored.submitted_marks(connection))
         found = stored.disagreements(connection)
         said = fact_comments(connection, stored.closed_facts(connection))
         reason = stored.why_no_marks(connection)
-    disputed = [(shown, each) for fact, each in found.items() if (shown := bench.fact_of(fact))]
+    counts = Counter(fact.relation for fact in found)
+    num_open = Counter(fact.relation for fact, each in found.items() if not all(one.settled for one in each))
+    disputed = [
+        (shown, each)
+        for fact, each in found.items()
+        if relation in ("", fact.relation) and (shown := bench.fact_of(fact))
+    ]
     disputed.sort(key=lambda shown_each: all(each.settled for each in shown_each[1]))
     comments = [(shown, each) for each in said if (shown := bench.fact_of(each.fact))]
-    about = {"figures": figures, "disputed": disputed, "comments": comments, "why_no_marks": reason}
-    return render("agreement/home.html", **about, forms=FORMS)
+    about = {"figures": figures, "disputed": disputed, "comments": comments, "why_no_marks": reason, "labels": LABELS}
+    by_relation = {"relation": relation, "num_disputed": counts, "num_open": num_open}
+    return render("agreement/home.html", **about, **by_relation, forms=FORMS)
 
 
 @pages.get("/agreement/fact")
-def fact_page(render: Render, bench: Bench, _: Who, shown: ShownFact) -> Response:
+def fact_page(
+    render: Render,
+    bench: Bench,
+    _: Who,
+    shown: ShownFact,
+    same_relation: Annotated[bool, Query(description="Whether the next fact has the same relation.")] = False,
+) -> Response:
     """Show the disputed sentences of one fact, to settle them."""
     with bench.database.reading() as connection:
         found = stored.disagreements(connection)
         said = fact_comments(connection, {shown.fact})
     if shown.fact not in found:
         raise not_found("Annotators do not disagree on this fact.")
-    queries = [other.name.url_query for fact in found if (other := bench.fact_of(fact))]
+    queries = [
+        other.name.url_query
+        for fact in found
+        if not same_relation or fact.relation == shown.fact.relation
+        if (other := bench.fact_of(fact))
+    ]
     here = queries.index(shown.name.url_query)
     return render(
         "agreement/fact.html",
@@ -176,6 +203,8 @@ def fact_page(render: Render, bench: Bench, _: Who, shown: ShownFact) -> Respons
         comments=said,
         previous=queries[here - 1] if here > 0 else "",
         following=queries[here + 1] if here + 1 < len(queries) else "",
+        same_relation=same_relation,
+        max_note=MAX_NOTE,
         number=here + 1,
         num_facts=len(queries),
     )

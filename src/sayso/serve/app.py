@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sayso import __version__
 from sayso.serve import access, agreement, decisions, home
+from sayso.serve.annotate import guideline, queue
 from sayso.serve.annotate import pages as annotate
-from sayso.serve.annotate import queue
 from sayso.serve.predictions import pages as predictions
 from sayso.serve.responses import (
     HANDLERS,
@@ -49,6 +49,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     home.pages,
     annotate.pages,
     queue.pages,
+    guideline.pages,
     agreement.pages,
     api_pages,
     predictions.pages,
@@ -58,6 +59,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     home.api,
     annotate.api,
     queue.api,
+    guideline.api,
     agreement.api,
     agreement.exports,
     predictions.api,

@@ -10,7 +10,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate import agreement, people
+from sayso.annotate.assignment import queue_progress
 from sayso.annotate.people import Annotator, Person, Role
+from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
 from sayso.errors import UserError
 from sayso.serve.access import Bench, Lead, Sessions, Who
@@ -70,9 +72,11 @@ class ReviewProgress(NamedTuple):
 def home(render: Render, bench: Bench, sessions: Sessions, who: Who) -> Response:
     """Show the next step and the progress of the signed-in person, by what they may do."""
     may_mark, may_settle = sessions.may(who, "mark"), sessions.may(who, "settle")
+    is_lead = sessions.is_lead(who)
     with bench.database.reading() as connection:
         disputed = _open_disputes(bench, connection) if may_settle else []
         step = next_step(bench, connection, who) if may_mark else {}
+        queue = queue_progress(connection, bench.queue(read_settings(connection))) if is_lead else None
     return render(
         "home.html",
         **step,
@@ -81,6 +85,8 @@ def home(render: Render, bench: Bench, sessions: Sessions, who: Who) -> Response
         is_review_first=bool(bench.extractions) and not bench.runs,
         extractions=_review_progress(bench),
         disputed=disputed,
+        queue=queue,
+        num_undefined=sum(not each.definition for each in bench.relations),
     )
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import pyarrow as pa
 from pydantic import BaseModel, Field
 
+from sayso.annotate.guideline import latest_definition, with_definitions
 from sayso.annotate.queue import QueueSettings, find_candidates, in_order
 from sayso.annotate.store import AnnotationDatabase
 from sayso.documents.lookup import DocumentLookup, context_of
@@ -131,7 +132,16 @@ class Workbench:
         self.database = AnnotationDatabase(settings.database)
         # Consecutive requests, even from different users, are often about the same bag.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(partial(self.store.bag, self.table))
+        self._defined = (0, self.store.relations)
         self._queue = lru_cache(maxsize=1)(self._find_queue)
+
+    @property
+    def relations(self) -> list[Relation]:
+        """The relations of the store, with the definitions that leads have entered."""
+        with self.database.reading() as connection:
+            if (latest := latest_definition(connection)) != self._defined[0]:
+                self._defined = (latest, with_definitions(self.store.relations, connection))
+        return self._defined[1]
 
     @cached_property
     def relation_numbers(self) -> dict[str, int]:
@@ -147,7 +157,7 @@ class Workbench:
     def statement(self, head_name: str, relation: str, tail_name: str) -> list[StyledText]:
         """Return a fact as a sentence, by the definition of its relation if the store has one."""
         number = self.relation_numbers.get(relation)
-        definition = "" if number is None else self.store.relations[number].definition
+        definition = "" if number is None else self.relations[number].definition
         return stated(head_name, relation, tail_name, definition)
 
     @cached_property
@@ -170,7 +180,7 @@ class Workbench:
         number = self.relation_numbers.get(asked.relation)
         if number is None or asked.bag >= self.table.num_bags:
             raise not_found("Fact not found in the store.")
-        return BagFact(number=asked.bag, bag=self.bag(asked.bag), relation=self.store.relations[number])
+        return BagFact(number=asked.bag, bag=self.bag(asked.bag), relation=self.relations[number])
 
     def fact_of(self, fact: Triple | None) -> BagFact | None:
         """Return the store's bag and relation for a fact; None if the store does not have the pair."""

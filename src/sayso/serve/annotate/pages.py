@@ -11,15 +11,26 @@ from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate import marking
-from sayso.annotate.assignment import hold, is_held, keep_place, neighbour, next_fact, place_of, progress
+from sayso.annotate.assignment import (
+    hold,
+    is_held,
+    keep_place,
+    neighbour,
+    next_fact,
+    place_of,
+    progress,
+    queue_progress,
+)
+from sayso.annotate.guideline import read_guideline
 from sayso.annotate.log import version_of
 from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
 from sayso.records import Triple
-from sayso.serve.access import Bench, Marker, ShownFact, Who
+from sayso.serve.access import Bench, Marker, Sessions, ShownFact, Who
 from sayso.serve.annotate import schemas
+from sayso.serve.annotate.queue import get_pilot_scores
 from sayso.serve.responses import Render, RequestError
 from sayso.serve.workbench import BagFact, FactName, Workbench
 
@@ -196,19 +207,23 @@ def next_step(bench: Workbench, connection: Connection, who: Annotator) -> dict[
     """Return what `annotate/next.html` shows: the pilot round, the fact to continue with, and the own progress."""
     place = place_of(connection, who)
     is_open = place is not None and not marking.work_of(connection, who.id, place[0]).is_submitted
+    mine = next((each for each in progress(connection) if each.annotator == who.name), None)
     return {
+        "is_guideline_new": mine is not None and read_guideline(connection).time > mine.last_active,
         "pilot": pilot_result(connection, who, bench.has_fact),
         "here": bench.fact_of(place[0]) if place and is_open else None,
-        "mine": next((each for each in progress(connection) if each.annotator == who.name), None),
+        "mine": mine,
     }
 
 
 @pages.get("/annotate")
-def home(render: Render, bench: Bench, who: Who, done: str = "") -> Response:
-    """Show everyone's progress, and a link to continue."""
+def home(render: Render, bench: Bench, sessions: Sessions, who: Who, done: str = "") -> Response:
+    """Show everyone's progress, with the pilot scores for leads, and a link to continue."""
     with bench.database.reading() as connection:
         settings, people, step = read_settings(connection), progress(connection), next_step(bench, connection, who)
-    about = {"settings": settings, "num_facts": len(bench.queue(settings)), "people": people}
+        queue = queue_progress(connection, bench.queue(settings))
+    scores = {each.annotator: each.result for each in get_pilot_scores(bench, who)} if sessions.is_lead(who) else {}
+    about = {"settings": settings, "queue": queue, "people": people, "scores": scores}
     return render("annotate/home.html", **about, **step, is_done=bool(done))
 
 

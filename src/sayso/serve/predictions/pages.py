@@ -192,7 +192,7 @@ def fact_page(
         shown=shown,
         by=shown.by,
         view=view,
-        relation=bench.store.relations[bench.relation_numbers[asked.relation]],
+        relation=bench.relations[bench.relation_numbers[asked.relation]],
         query=query,
         position=run.index.position(row, query),
         notice=lookup.WITHHELD,

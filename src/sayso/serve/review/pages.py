@@ -211,7 +211,7 @@ def fact_page(render: Render, bench: Bench, file: FileParam, asked: IdsParam, qu
         reasons=bench.settings.reasons,
         contexts={each.rank: bench.context(each) for each in fact.quotes},
         shared=dict(zip(sorted(each.rank for each in fact.quotes), file.index.shared_sentences(row), strict=True)),
-        definition="" if number is None else bench.store.relations[number].definition,
+        definition="" if number is None else bench.relations[number].definition,
         instead=_named(bench, fact.contradicts),
         shown=view_extracted(fact),
         query=query,
