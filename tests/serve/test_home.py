@@ -196,6 +196,18 @@ def test_one_link_is_replaced_and_the_others_keep_working(remote: ServeSettings)
         assert entered(client, link).client.get("/api/queue").status_code == 200
 
 
+def test_a_link_is_replaced_when_the_workbench_starts(remote: ServeSettings) -> None:
+    with open_client(remote) as client:
+        database = client.app.state.workbench.database
+        links = dict(make_links(database, remote, ["Ada", "Ben"], is_renewed=False))
+        ada, ben = (entered(client, links[name]) for name in ("Ada", "Ben"))
+        new = dict(make_links(database, remote, ["Ada", "Ben"], is_renewed=False, replaced=["Ben"]))
+        assert list(new) == ["Ben"]
+        assert client.get(links["Ben"], headers=OPENED).status_code == 403
+        assert [one.client.get("/api/queue").status_code for one in (ada, ben)] == [200, 401]
+        assert entered(client, new["Ben"]).client.get("/api/queue").status_code == 200
+
+
 def test_a_lead_who_replaces_their_own_link_stays_signed_in_here_only(remote: ServeSettings) -> None:
     with open_client(remote) as client:
         ((_, link),) = make_links(client.app.state.workbench.database, remote, ["Ada"], is_renewed=False)

@@ -72,6 +72,10 @@ def serve(
     new_links: Annotated[
         bool, typer.Option("--new-links", help="Revoke all earlier links; only the --annotator names get a new one.")
     ] = False,
+    new_link: Annotated[
+        list[str] | None,
+        typer.Option("--new-link", help="Person whose link and sessions are replaced by a new link; may be repeated."),
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
     _no_verify: NoVerify = False,
 ) -> None:
@@ -98,13 +102,16 @@ def serve(
     part = _with_predictions(data, runs, part) if runs else part
     given = {"reasons": read_reasons(reasons)} if reasons else {}
     settings = settings_from(ServeSettings, {**locals(), "reasons": None, **given, "port": opened.getsockname()[1]})
-    _refuse_odd_links(settings, annotator or [], new_links)
+    _refuse_odd_links(settings, annotator, new_link, new_links)
     app = make_app(settings)
     if not settings.is_local:
         names = [*(annotator or ()), *settings.leads, *settings.reviewers, *settings.readers]
-        for name, link in make_links(app.state.workbench.database, settings, names, new_links):
+        for name, link in make_links(app.state.workbench.database, settings, names, new_links, new_link or ()):
             say(f"link for {name}, shown only once: {link}")
-        note("the links are like passwords; --new-links replaces them. Use a trusted network: HTTP is not encrypted")
+        note(
+            "the links are like passwords; --new-link NAME replaces one, --new-links all."
+            " Use a trusted network: HTTP is not encrypted"
+        )
     _say_where(settings, open_page)
     run_server(app, opened)
 
@@ -150,11 +157,13 @@ def _predict(data: Path, runs: list[Path], part: str) -> None:
             evaluate_and_keep(subject, marks_of_store(store, part), EvaluationSettings(), show)
 
 
-def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bool) -> None:
-    if settings.is_local and (names or new_links):
-        option = "--annotator" if names else "--new-links"
+def _refuse_odd_links(
+    settings: "ServeSettings", annotators: list[str] | None, new_link: list[str] | None = None, new_links: bool = False
+) -> None:
+    given = {"--annotator": annotators, "--new-link": new_link, "--new-links": new_links}
+    for option in (option for option, value in given.items() if value and settings.is_local):
         raise UserError(f"{option} is for annotators on other machines, who cannot reach {settings.host}: see --host")
-    if not settings.is_local and not (names or settings.leads or settings.reviewers or settings.readers):
+    if not settings.is_local and not (annotators or settings.leads or settings.reviewers or settings.readers):
         raise UserError(f"{settings.host} can be reached from other machines: allow annotators with --annotator NAME")
 
 

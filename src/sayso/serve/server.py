@@ -199,9 +199,13 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 def make_links(
-    database: AnnotationDatabase, settings: ServeSettings, names: Sequence[str], is_renewed: bool
+    database: AnnotationDatabase,
+    settings: ServeSettings,
+    names: Sequence[str],
+    is_renewed: bool,
+    replaced: Sequence[str] = (),
 ) -> list[tuple[str, str]]:
-    """Return (name, link) for everyone who gets a new link; existing links are kept.
+    """Return (name, link) for everyone who gets a new link; existing links are kept, except those of `replaced`.
 
     With `is_renewed`, all links and sessions are revoked first, including those of people not in `names`.
     """
@@ -211,7 +215,9 @@ def make_links(
     with database.writing() as connection:
         if is_renewed:
             end_links(connection)
-        for name in names:
+        for name in replaced:
+            end_links(connection, annotator_named(connection, name))
+        for name in (*names, *replaced):
             annotator = annotator_named(connection, name)
             if not has_link(connection, annotator):
                 links.append((annotator.name, f"{url}/enter?token={new_secret(connection, 'link', annotator)}"))
