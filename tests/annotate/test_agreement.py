@@ -103,3 +103,17 @@ def test_what_was_settled_is_kept_and_can_be_undone(connection: Connection) -> N
 def test_settling_with_an_unknown_label_is_refused(connection: Connection) -> None:
     with pytest.raises(UserError, match="not a label"):
         disagreement.settle(connection, annotator_named(connection, "Ada"), FACT, "one", "perhaps", "key")
+
+
+def test_labels_of_two_people_are_counted_against_each_other() -> None:
+    figures = report(marks(CAPITAL, ada="rriu.", ben="riiur"))
+    (pair,) = figures.pairs
+    assert pair.confusion == ((1, 1, 0), (0, 1, 0), (0, 0, 1))
+    assert figures.confusion == ((1, 1, 0), (1, 1, 0), (0, 0, 1))
+    assert report([]).confusion == ((0, 0, 0),) * 3
+
+
+def test_all_pairs_are_counted_in_either_order() -> None:
+    figures = report(marks(CAPITAL, ada="r", ben="i", cleo="i"))
+    assert figures.confusion == ((0, 2, 0), (2, 1, 0), (0, 0, 0))
+    assert sum(map(sum, (pair.confusion[0] for pair in figures.pairs))) == 2

@@ -140,3 +140,44 @@ def test_a_fact_opened_and_left_is_refused_once_enough_others_have_it(
         hold(connection, cleo, QUEUE[0])
     assert next_fact(connection, cleo, [], None) is None
     hold(connection, ada, QUEUE[0])
+
+
+def submitted(connection: Connection, person: Annotator, fact: Triple) -> None:
+    claim.claim(connection, person, fact, 2)
+    work.mark(connection, person, fact, {"one": "rationale"}, f"mark {fact}")
+    work.submit(connection, person, fact, ["one"], f"submit {fact}")
+
+
+def test_the_queue_counts_what_is_complete_and_what_is_missing(connection: Connection) -> None:
+    ada, ben = people(connection, "Ada", "Ben")
+    assert claim.queue_progress(connection, QUEUE) == claim.QueueProgress(
+        num_facts=3, num_complete=0, num_needed=6, per_day=None, seconds_per_fact=None
+    )
+    for person, fact in ((ada, QUEUE[0]), (ben, QUEUE[0]), (ada, QUEUE[1])):
+        submitted(connection, person, fact)
+    found = claim.queue_progress(connection, QUEUE)
+    assert (found.num_complete, found.num_needed, found.per_day, found.days_left) == (1, 3, 3.0, 1.0)
+    write_settings(connection, QueueSettings(annotators_per_fact=3))
+    # A fact keeps its quota; only the third one needs three.
+    assert claim.queue_progress(connection, QUEUE).num_needed == 1 + 3
+    assert claim.queue_progress(connection, QUEUE[:1]).num_needed == 0
+
+
+def test_the_rate_covers_seven_days_and_the_time_per_fact_no_breaks(connection: Connection) -> None:
+    (ada,) = people(connection, "Ada")
+    facts = [Triple(f"h{number}", "capital", f"t{number}") for number in range(20)]
+    for fact in facts[:10]:
+        submitted(connection, ada, fact)
+    steps = [row[0] for row in connection.execute("SELECT step FROM entry WHERE kind = 'submitted' ORDER BY fact")]
+    # Two long ago, then eight a minute apart, with a break of an hour in between.
+    minutes = [20_000, 19_999, 1_000, 999, 998, 997, 937, 936, 935, 934]
+    for step, ago in zip(steps, minutes, strict=True):
+        connection.execute(
+            "UPDATE step SET time = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now', ?) WHERE id = ?",
+            (f"-{ago} minutes", step),
+        )
+    found = claim.queue_progress(connection, facts)
+    assert found.per_day == pytest.approx(8 / 7)
+    assert found.seconds_per_fact == pytest.approx(60, abs=0.5)
+    assert found.num_needed == 10 + 20
+    assert found.hours_left == pytest.approx(0.5, abs=0.01)

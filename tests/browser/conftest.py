@@ -56,7 +56,7 @@ def sign_in(browser: Browser) -> Iterator[SignIn]:
         page.goto(url)
         page.fill("#name", name)
         page.keyboard.press("Enter")
-        page.wait_for_url("**/annotate")
+        page.wait_for_url(f"{url}/")
         return page
 
     open_page.complaints = complaints

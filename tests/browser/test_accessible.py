@@ -27,6 +27,8 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 FACT = "bag=1&relation=capital"
 PAGES = {
     "/sign-in": ["/sign-in"],
+    "/": ["/"],
+    "/people": ["/people"],
     "/annotate": ["/annotate", "/annotate?done=1"],
     "/annotate/fact": [f"/annotate/fact?{FACT}", "/annotate/fact?bag=6&relation=capital"],
     "/annotate/queue": ["/annotate/queue"],
@@ -37,6 +39,7 @@ PAGES = {
     "/predictions/{run}": ["/predictions/run?min_probability=0.2", "/predictions/run?q=nowhere"],
     "/predictions/{run}/fact": [f"/predictions/run/fact?{FACT}&view=both"],
     "/predictions/{run}/curve": ["/predictions/run/curve?point=1"],
+    "/compare/facts": ["/compare/facts?left=run&right=other"],
     "/compare": [f"/compare?left=run&right=other&{FACT}"],
     "/review/{facts}": ["/review/news?decision=any", "/review/news?decision=any&group=sentence", "/review/news?q=none"],
     "/review/{facts}/fact": [
@@ -48,7 +51,7 @@ PAGES = {
     "/api": ["/api"],
 }
 """Every page of the workbench, by its route."""
-NO_PAGES = {"/", "/enter", "/predictions", "/review", "/decisions/files/{form}", "/api/openapi.json"}
+NO_PAGES = {"/enter", "/predictions", "/review", "/decisions/files/{form}", "/api/openapi.json"}
 """Redirects, and what is no page."""
 
 

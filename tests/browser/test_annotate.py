@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Browser, Route, expect
 
 from browser.annotating import expect_saved, go_back_to_a_finished_fact, go_by, labels, open_fact, press
 from browser.conftest import LONG_NAME, Served
@@ -158,8 +158,12 @@ def test_pages_fit_400_pixels_whatever_people_write(workbench: Served, sign_in) 
         press(page, "s")
         page.wait_for_selector("text=reopens the fact")
     page.goto(f"{workbench.url}/annotate/guideline")
-    page.locator("summary").click()
+    page.get_by_text("Change the guideline").click()
     page.locator("#text").fill("y" * 2_000)
+    with page.expect_navigation():
+        page.get_by_role("button", name="Save").click()
+    page.get_by_text("Change capital").click()
+    page.get_by_label("Definition of capital").fill("z" * 1_000)
     with page.expect_navigation():
         page.get_by_role("button", name="Save").click()
     for address in ("/annotate/guideline", "/agreement", "/agreement/fact?bag=0&relation=capital"):
@@ -230,6 +234,30 @@ def test_what_is_pressed_while_a_disputed_fact_is_left_settles_nothing_on_it(wor
     assert labels(ada) == ["irrelevant", "", ""]
 
 
+def test_a_note_is_written_by_keyboard_and_saved_with_the_label(workbench: Served, sign_in) -> None:
+    ada, ben = sign_in(workbench.url, "Ada"), sign_in(workbench.url, "Ben")
+    for page, keys in ((ada, "rii"), (ben, "rrr")):
+        open_fact(page, workbench.url, 0)
+        press(page, f"{keys}s")
+        page.wait_for_selector("text=reopens the fact")
+    ada.goto(f"{workbench.url}/agreement/fact?bag=0&relation=capital")
+    press(ada, "ic")
+    ada.keyboard.type("unit irks")
+    ada.keyboard.press("Enter")
+    press(ada, "i")
+    expect_saved(ada)
+    ada.reload()
+    notes = ada.get_by_label("Note")
+    expect(notes.nth(0)).to_have_value("")
+    expect(notes.nth(1)).to_have_value("unit irks")
+    assert labels(ada) == ["irrelevant", "irrelevant"]
+    ben.goto(ada.url)
+    expect(ben.locator("main")).to_contain_text("Note: unit irks")
+    press(ben, "u")
+    ben.reload()
+    assert labels(ben) == ["irrelevant", "irrelevant"]
+
+
 def test_the_pilot_round_ends_with_its_outcome(workbench: Served, sign_in) -> None:
     page = sign_in(workbench.url, "Ada")
     page.goto(f"{workbench.url}/annotate/queue")
@@ -256,3 +284,16 @@ def test_single_keys_can_be_turned_off(workbench: Served, sign_in) -> None:
     page.keyboard.press("Escape")
     press(page, "r")
     assert labels(page) == ["", "", ""]
+
+
+def test_signing_in_returns_to_the_fact_that_was_opened(workbench: Running, browser: Browser) -> None:
+    address = f"{workbench.url}/annotate/fact?bag=1&relation=capital"
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(address)
+        page.wait_for_url("**/sign-in")
+        page.fill("#name", "Ada")
+        page.keyboard.press("Enter")
+        page.wait_for_url(address)
+        press(page, "r")
+        expect_saved(page)

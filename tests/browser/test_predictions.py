@@ -259,3 +259,24 @@ def test_hostile_text_stays_text_and_inside_the_page(browser: Browser, hostile: 
             page.goto(address)
             page.wait_for_load_state("load")
             assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+
+
+def test_facts_on_which_two_runs_differ_are_found_and_opened_by_keyboard(browser: Browser, hostile: str) -> None:
+    with signed_in(browser, hostile) as page:
+        page.goto("/predictions/one")
+        page.get_by_role("link", name="Compare runs").click()
+        page.wait_for_url("**/compare/facts?**")
+        found = page.get_by_role("status")
+        expect(found).to_contain_text("facts")
+        everything = page.locator("a.open").count()
+        page.get_by_label("Predicted by").select_option("right")
+        page.get_by_role("button", name="Filter").click()
+        page.wait_for_url("**only=right**")
+        assert 0 < page.locator("a.open").count() < everything
+        press(page, "j")
+        expect(page.locator("a.open").first).to_be_focused()
+        press(page, "Enter")
+        page.wait_for_url("**/compare?**")
+        expect(page.locator(".support h2")).to_have_text(["one", "two"])
+        page.get_by_role("link", name="Facts on which one and two differ").click()
+        page.wait_for_url("**/compare/facts?**")

@@ -42,7 +42,7 @@ def test_from_the_first_key_to_the_evaluated_run(made: tuple[Path, Path], tmp_pa
         settle_by_keyboard(ada, running.url)
         page_export = ada.request.get(f"{running.url}/api/annotations").text()
     exported = tmp_path / "out.jsonl"
-    result = sayso("annotations", "export", exported, "--db", database)
+    result = sayso("annotations", "export", exported, "--db", database, "--data", store)
     assert result.returncode == 0, result.stderr
     assert exported.read_text() == page_export
     marks = [json.loads(line) for line in exported.read_text().splitlines()]

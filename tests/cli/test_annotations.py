@@ -6,6 +6,7 @@ import pytest
 from command import choices, sayso
 from sayso.annotate.marks import FORMS
 from sayso.cli.annotations import export
+from toy_workbench import make_store
 
 MARKS = [
     {"head": "h", "tail": "t", "relation": "capital", "sentence": sentence, "label": label, "by": by}
@@ -160,3 +161,23 @@ def test_nothing_to_export_and_a_missing_file_are_one_line(tmp_path: Path) -> No
     )
     result = sayso("annotations", "export", tmp_path / "out", "--db", tmp_path / "a.db")
     assert (result.returncode, "no facts have been submitted" in result.stderr) == (2, True)
+
+
+def test_names_are_written_beside_ids_if_the_store_is_known(tmp_path: Path) -> None:
+    store, db, marks = make_store(tmp_path), tmp_path / "other.db", tmp_path / "marks.jsonl"
+    given = {"head": "l0", "tail": "t0", "relation": "capital", "sentence": "one", "label": "rationale"}
+    marks.write_text(json.dumps(given) + "\n")
+    assert sayso("annotations", "import", marks, "--db", db).returncode == 0
+
+    def exported(*options: object) -> dict[str, str]:
+        done = sayso("annotations", "export", tmp_path / "out.jsonl", "--all", *options)
+        assert done.returncode == 0, done.stderr
+        line: dict[str, str] = json.loads((tmp_path / "out.jsonl").read_text())
+        return line
+
+    assert exported("--db", db) == given
+    named = given | {"head_name": "north_land0", "tail_name": "port_town0"}
+    assert exported("--db", db, "--data", store.folder) == named
+    beside = tmp_path / "store.annotations.db"
+    db.rename(beside)
+    assert exported("--db", beside) == named

@@ -86,7 +86,7 @@ def test_decisions_on_quotes_have_two_formats_of_their_own(database: Path, tmp_p
     assert json.loads(done.stdout) == {"written": str(quotes), "format": "quotes", "num_quotes": 1}
     assert quotes.read_text().splitlines()[1].endswith(",rejected,negated")
     none = sayso("decisions", "export", exceptions, "--db", database, "--format", "exceptions")
-    assert (none.returncode, "no sentences rejected for a wrong entity yet" in none.stderr) == (2, True)
+    assert (none.returncode, "no sentence of a document is rejected for a wrong entity yet" in none.stderr) == (2, True)
     assert not exceptions.exists()
     with opened.writing() as connection:
         wrong = make_decided_quote(reason="wrong entity (head)")

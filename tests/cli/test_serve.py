@@ -36,6 +36,8 @@ def test_a_public_host_requires_annotators(store: Path, tmp_path: Path) -> None:
         (["--db", "/"], "/: is a folder; expected a file"),
         (["--annotator", "Ada"], "--annotator is for annotators on other machines"),
         (["--lead", " "], "a name must have 1 to 60"),
+        (["--new-link", "Ada"], "--new-link is for annotators on other machines"),
+        (["--reader", "Ada", "--lead", "ada"], "ada has several roles"),
         (["--new-links"], "--new-links is for annotators on other machines"),
         (["--documents", "nowhere"], "nowhere: no such file"),
         (["--reasons", "nowhere.txt"], "nowhere.txt: no such file"),

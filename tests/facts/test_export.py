@@ -186,6 +186,8 @@ def test_a_line_says_who_decided_what_about_which_fact() -> None:
         "head": "Q1030",
         "tail": "Q3935",
         "relation": "/location/country/capital",
+        "head_name": "Namibia",
+        "tail_name": "Windhoek",
         "decision": "rejected",
         "by": "Ada",
         "at": "2026-01-02T03:04:05.678+00:00",

@@ -155,7 +155,7 @@ def test_a_link_signs_in_and_its_token_does_not_stay_in_the_address(remote: Serv
         assert make_links(database, remote, ["Ada"], is_renewed=False) == []
         assert client.get(f"{link}x", headers=OPENED).status_code == 403
         answer = client.get(link, headers=OPENED)
-        assert answer.url.path == "/annotate"
+        assert answer.url.path == "/"
         assert "token" not in str(answer.url)
         assert "Ada" in answer.text
         ((_, renewed),) = make_links(database, remote, ["Ada"], is_renewed=True)
@@ -187,7 +187,7 @@ def test_another_persons_link_signs_in_only_after_a_click(remote: ServeSettings)
             page = ben.page(links["Ben"], headers)
             assert "You are signed in as" in page
             assert '<span dir="auto">Ada</span>' in client.get("/annotate").text
-        assert client.get(links["Ada"], headers={"Sec-Fetch-Site": "cross-site"}).url.path == "/annotate"
+        assert client.get(links["Ada"], headers={"Sec-Fetch-Site": "cross-site"}).url.path == "/"
         secret = client.cookies[client.app.state.access.cookie]
         assert '<span dir="auto">Ben</span>' in ben.post_form("/enter", token=links["Ben"].split("token=")[1])
         client.cookies.clear()
@@ -198,7 +198,7 @@ def test_another_persons_link_signs_in_only_after_a_click(remote: ServeSettings)
 def test_new_links_shut_out_who_is_not_named_any_more(remote: ServeSettings) -> None:
     with open_client(remote) as client:
         links = dict(make_links(client.app.state.workbench.database, remote, ["Ada", "Ben"], is_renewed=False))
-        assert client.get(links["Ben"], headers=OPENED).url.path == "/annotate"
+        assert client.get(links["Ben"], headers=OPENED).url.path == "/"
     with open_client(remote) as again:
         again.cookies = client.cookies
         ((name, _),) = make_links(again.app.state.workbench.database, remote, ["Ada"], is_renewed=True)

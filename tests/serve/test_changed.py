@@ -59,7 +59,7 @@ def test_replaced_predictions_are_shown_and_annotation_continues(client, tmp_pat
         "/agreement",
         "/try",
         "/decisions",
-        "/api/annotations",
+        "/api/agreement",
         "/annotate/fact?bag=0&relation=capital",
     ):
         assert client.get(page).status_code == 200, page

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from sayso.annotate.people import now
 from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.predictions.table import PredictionQuery
 from sayso.serve.server import ServeSettings
@@ -148,3 +149,34 @@ def test_what_cannot_be_decided_is_refused(client: Client) -> None:
         values = {**FACT, "bag": str(run_one(client).fact(0)["bag"]), "decision": "accepted", **changes}
         assert client.post("/decisions/decide", data=values).status_code in (404, 422), changes
     assert client.get("/api/decisions").json() == []
+
+
+def test_a_file_of_decisions_is_named_after_the_store_its_content_and_the_day(
+    client: Client, settings: ServeSettings
+) -> None:
+    decide(client, "accepted")
+    answer = client.get("/decisions/files/csv")
+    name = f"{settings.data.parent.name}-accepted-{now()[:10]}.csv"
+    assert f'filename="{name}"' in answer.headers["content-disposition"]
+    answer = client.get("/api/decisions/files/decisions")
+    assert f"-decisions-{now()[:10]}.jsonl" in answer.headers["content-disposition"]
+    names = {"head_name": "north_land18", "tail_name": "port_town18"}
+    assert names.items() <= json.loads(answer.text).items()
+
+
+def test_a_download_without_facts_says_why(client: Client) -> None:
+    page = client.get("/decisions").text
+    assert "nothing to export: no fact is accepted yet" in page
+    assert 'href="/decisions/files/csv"' not in page
+    decide(client, "rejected")
+    assert "Nothing to export: no fact is accepted yet." in client.get("/decisions/files/csv").text
+    decide(client, "accepted")
+    assert 'href="/decisions/files/csv"' in client.get("/decisions").text
+    for form, reason in (
+        ("quickstatements", "facts without Wikidata ids are left out: this leaves out the only one"),
+        ("quotes", "no decisions on sentences yet"),
+        ("exceptions", "no sentence of a document is rejected for a wrong entity yet"),
+    ):
+        answer = client.get(f"/api/decisions/files/{form}")
+        assert answer.status_code == 404
+        assert reason in answer.json()["error"]["message"]

@@ -74,7 +74,7 @@ def test_what_breaks_inside_has_the_one_form_and_shows_nothing_private(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("sayso.annotate.queue.read_guideline", fail)
+    monkeypatch.setattr("sayso.annotate.guideline.read_guideline", fail)
     answer = client.get("/api/guideline")
     body = check(answer, status)
     assert "default-src 'none'" in answer.headers["content-security-policy"]

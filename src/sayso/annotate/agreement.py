@@ -38,24 +38,33 @@ class Agreement:
     alpha: float | None
 
 
+Confusion = tuple[tuple[int, ...], ...]
+"""Counts of units by the labels of two marks, in the order of `LABELS`: rows for one mark, columns for the other."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PairAgreement:
-    """Agreement between two annotators."""
+    """Agreement between two annotators; the rows of `confusion` are the first one's labels."""
 
     first: str
     second: str
     num_units: int
     percent: float | None
     kappa: float | None
+    confusion: Confusion
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementReport:
-    """Agreement overall, per relation, and per pair of annotators who share units."""
+    """Agreement overall, per relation, and per pair of annotators who share units.
+
+    `confusion` counts all pairs of marks, in either order: it is symmetric.
+    """
 
     overall: Agreement
     relations: tuple[Agreement, ...]
     pairs: tuple[PairAgreement, ...]
+    confusion: Confusion
 
 
 def report(marks: Sequence[Mark]) -> AgreementReport:
@@ -63,7 +72,11 @@ def report(marks: Sequence[Mark]) -> AgreementReport:
     relations = sorted({mark.fact.relation for mark in marks})
     overall, pairs = _measure("", marks)
     by_relation = (_measure(name, [mark for mark in marks if mark.fact.relation == name])[0] for name in relations)
-    return AgreementReport(overall=overall, relations=tuple(by_relation), pairs=tuple(pairs))
+    counts = np.sum([pair.confusion for pair in pairs], axis=0) if pairs else np.zeros((len(LABELS),) * 2, int)
+    both = counts + counts.T - np.diag(np.diag(counts))
+    return AgreementReport(
+        overall=overall, relations=tuple(by_relation), pairs=tuple(pairs), confusion=tuple(map(tuple, both.tolist()))
+    )
 
 
 def submitted_marks(connection: Connection) -> list[Mark]:
@@ -96,8 +109,15 @@ def _pairs(rows: dict[str, list[str | None]]) -> Iterator[PairAgreement]:
     for (first, ours), (second, theirs) in combinations(rows.items(), 2):
         num = sum(a is not None and b is not None for a, b in zip(ours, theirs, strict=True))
         if num:
-            percent, kappa = percent_agreement(ours, theirs), cohen_kappa(ours, theirs)
-            yield PairAgreement(first=first, second=second, num_units=num, percent=percent, kappa=kappa)
+            counts = Counter(zip(ours, theirs, strict=True))
+            yield PairAgreement(
+                first=first,
+                second=second,
+                num_units=num,
+                percent=percent_agreement(ours, theirs),
+                kappa=cohen_kappa(ours, theirs),
+                confusion=tuple(tuple(counts[a, b] for b in LABELS) for a in LABELS),
+            )
 
 
 def _weighed(weighted: Sequence[tuple[float | None, int]]) -> float | None:
@@ -109,19 +129,23 @@ def _weighed(weighted: Sequence[tuple[float | None, int]]) -> float | None:
 
 
 SCOPE = "agree"
+NOTE = "note"
+"""The kind of entries with a note on a settled sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
     """A sentence of a closed fact that annotators have marked differently.
 
-    `labels` are (annotator, label) pairs; `settled` and `settled_by` are empty until someone settles it.
+    `labels` are (annotator, label) pairs; `settled` and `settled_by` are empty until someone settles it. `note` says
+    why, empty for none.
     """
 
     sentence: str
     labels: tuple[tuple[str, str], ...]
     settled: str
     settled_by: str
+    note: str = ""
 
 
 def closed_facts(connection: Connection) -> set[Triple]:
@@ -137,16 +161,31 @@ def closed_facts(connection: Connection) -> set[Triple]:
     return {Triple(*row) for row in rows}
 
 
+def why_no_marks(connection: Connection) -> str:
+    """Return why no fact's marks can be exported; empty if some can."""
+    if closed_facts(connection):
+        return ""
+    num = connection.execute("SELECT count(DISTINCT fact) FROM finished").fetchone()[0]
+    if not num:
+        return "no fact has been submitted yet"
+    waiting = "the only submitted fact is" if num == 1 else f"all {num:,} submitted facts are"
+    per_fact = read_settings(connection).annotators_per_fact
+    return f"{waiting} still waiting for other annotators ({per_fact} per fact)"
+
+
 def disagreements(connection: Connection) -> dict[Triple, list[Disagreement]]:
     """Return the sentences of closed facts that annotators have marked differently, grouped by fact."""
     closed, settled = closed_facts(connection), settled_labels(connection)
+    noted = entries(connection, "entry.owner = ? AND kind = ?", AGREED, NOTE)
+    notes = {(each.fact, each.sentence): each.value for each in noted}
     marks = (mark for mark in submitted_marks(connection) if mark.fact in closed)
     found: dict[Triple, list[Disagreement]] = {}
     for (fact, text), theirs in groupby(marks, key=lambda mark: (mark.fact, mark.sentence)):
         labels = tuple((mark.annotator, mark.label) for mark in theirs)
         if len({label for _, label in labels}) > 1:
             label, by = settled.get((fact, text), ("", ""))
-            disputed = Disagreement(sentence=text, labels=labels, settled=label, settled_by=by)
+            note = notes.get((fact, text), "")
+            disputed = Disagreement(sentence=text, labels=labels, settled=label, settled_by=by, note=note)
             found.setdefault(fact, []).append(disputed)
     return found
 
@@ -157,8 +196,19 @@ def settled_labels(connection: Connection) -> dict[tuple[Triple, str], tuple[str
     return {(each.fact, each.sentence): (each.value, each.set_by) for each in found}
 
 
-def settle(connection: Connection, actor: Annotator, fact: Triple, sentence: str, label: str, key: str) -> None:
-    """Settle a disagreement with this label; an empty label reopens it."""
+def settle(
+    connection: Connection,
+    actor: Annotator,
+    fact: Triple,
+    sentence: str,
+    label: str,
+    key: str,
+    note: str | None = None,
+) -> None:
+    """Settle a disagreement with this label, and a note unless it is None; an empty label reopens it."""
     if label not in (*LABELS, ""):
         raise UserError(f"{label!r} is not a label; choose one of {', '.join(LABELS)}")
-    record(connection, actor, SCOPE, key, [Change(fact, sentence, MARK, label)], owner=AGREED)
+    changes = [Change(fact, sentence, MARK, label)]
+    if note is not None:
+        changes.append(Change(fact, sentence, NOTE, note.strip()))
+    record(connection, actor, SCOPE, key, changes, owner=AGREED)

@@ -6,13 +6,14 @@ that many have submitted the fact; if a lower quota applied to it, they would be
 """
 
 import itertools
+import statistics
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sayso.annotate.log import IS_FACT, HasFact, accept_all, fact_number
+from sayso.annotate.log import IS_FACT, IS_FINISHED, HasFact, accept_all, fact_number
 from sayso.annotate.marking import MARK, SUBMITTED, work_of
-from sayso.annotate.people import Annotator
+from sayso.annotate.people import Annotator, now
 from sayso.annotate.pilot import facts_in_work, pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
@@ -21,6 +22,9 @@ from sayso.records import Triple
 
 _HELD_SECONDS = 3600.0
 """How long a fact stays reserved for an annotator who opened it but marked nothing."""
+_DAY_SECONDS, _RECENT_DAYS = 86_400.0, 7.0
+_BREAK_SECONDS, _MIN_GAPS = 1800.0, 5
+"""A longer time between two submissions is a break; fewer times than this give no median."""
 
 _CLAIMED = "SELECT head_id, relation, tail_id FROM claim JOIN fact ON fact.id = claim.fact WHERE annotator = ?"
 _HELD = (
@@ -139,11 +143,38 @@ def _filled(connection: Connection, annotator: Annotator, fact: int, annotators_
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotatorProgress:
-    """How many facts an annotator has submitted, and how many marks they have made."""
+    """How many facts an annotator has submitted and how many marks they have made, and when they were last active."""
 
     annotator: str
     num_submitted: int
     num_marks: int
+    last_active: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueProgress:
+    """How far the queue is: facts that enough annotators have submitted, and submissions that are still needed.
+
+    `per_day` is the number of submissions per day in the last seven days (or since the first one, if later), and
+    `seconds_per_fact` the median time between two submissions of a person who took no break; None if unknown. Pilot
+    rounds and imported marks do not count.
+    """
+
+    num_facts: int
+    num_complete: int
+    num_needed: int
+    per_day: float | None
+    seconds_per_fact: float | None
+
+    @property
+    def days_left(self) -> float | None:
+        """The number of days until the queue is complete at this rate."""
+        return self.num_needed / self.per_day if self.per_day else None
+
+    @property
+    def hours_left(self) -> float | None:
+        """The hours of work until the queue is complete."""
+        return None if self.seconds_per_fact is None else self.num_needed * self.seconds_per_fact / 3600
 
 
 def next_fact(
@@ -191,11 +222,48 @@ def hold(connection: Connection, annotator: Annotator, fact: Triple) -> None:
 def progress(connection: Connection) -> list[AnnotatorProgress]:
     """Return the progress of every annotator who has made a mark."""
     rows = connection.execute(
-        "SELECT name, sum(kind = ?), sum(kind = ?) AS num_marks FROM entry JOIN annotator ON annotator.id = owner"
+        "SELECT name, sum(kind = ?), sum(kind = ?) AS num_marks, max(time) FROM entry"
+        " JOIN annotator ON annotator.id = owner JOIN step ON step.id = entry.step"
         " GROUP BY owner HAVING num_marks ORDER BY owner",
         (SUBMITTED, MARK),
     )
-    return [AnnotatorProgress(annotator=row[0], num_submitted=row[1], num_marks=row[2]) for row in rows]
+    return [
+        AnnotatorProgress(annotator=name, num_submitted=submitted, num_marks=marks, last_active=time)
+        for name, submitted, marks, time in rows
+    ]
+
+
+def queue_progress(connection: Connection, queue: Sequence[Triple]) -> QueueProgress:
+    """Return how far the queue is, and how fast people work."""
+    per_fact = read_settings(connection).annotators_per_fact
+    rows = connection.execute(
+        "SELECT head_id, relation, tail_id, (SELECT count(*) FROM finished WHERE finished.fact = fact.id),"
+        " (SELECT max(quota) FROM claim WHERE claim.fact = fact.id) FROM fact"
+        " WHERE fact.id IN (SELECT fact FROM claim UNION SELECT fact FROM finished)"
+    )
+    missing = {Triple(*ids): max(0, (quota or per_fact) - num) for *ids, num, quota in rows}
+    needed = [missing.get(fact, per_fact) for fact in queue]
+    submissions = connection.execute(
+        "SELECT entry.owner, julianday(time) FROM entry JOIN step ON step.id = entry.step"
+        f" WHERE kind = ? AND scope <> 'import' AND {IS_FINISHED} ORDER BY entry.owner, time",
+        (SUBMITTED,),
+    ).fetchall()
+    today: float = connection.execute("SELECT julianday(?)", (now(),)).fetchone()[0]
+    recent = [day for _, day in submissions if day > today - _RECENT_DAYS]
+    # At least one day: the first minutes say nothing about a day.
+    num_days = max(1.0, min(_RECENT_DAYS, today - min((day for _, day in submissions), default=today)))
+    gaps = [
+        (later - earlier) * _DAY_SECONDS
+        for (one, earlier), (other, later) in itertools.pairwise(submissions)
+        if one == other and (later - earlier) * _DAY_SECONDS < _BREAK_SECONDS
+    ]
+    return QueueProgress(
+        num_facts=len(needed),
+        num_complete=sum(not num for num in needed),
+        num_needed=sum(needed),
+        per_day=len(recent) / num_days if recent else None,
+        seconds_per_fact=statistics.median(gaps) if len(gaps) >= _MIN_GAPS else None,
+    )
 
 
 def withheld_facts(connection: Connection, annotator: Annotator, has_fact: HasFact = accept_all) -> set[Triple]:

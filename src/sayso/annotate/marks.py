@@ -4,9 +4,10 @@ import csv
 import io
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sayso.annotate.agreement import settled_labels, submitted_marks
@@ -27,6 +28,10 @@ from sayso.readers.mark import MarkItem, read_eraser, read_mark_lines, with_plai
 from sayso.records import Mark, Triple
 
 COLUMNS = ("head", "tail", "relation", "sentence", "label", "by")
+NAME_COLUMNS = ("head_name", "tail_name")
+Names = Mapping[str, str]
+"""The names of entities by id; files have an empty name, or none, for other entities."""
+NO_NAMES: Names = MappingProxyType({})
 ERASER_FILE = "rationales.jsonl"
 _NUM_SHOWN = 5
 IMPORTED = "import"
@@ -106,11 +111,21 @@ def save_comments(connection: Connection, given: Iterable[FactComment]) -> None:
         record(connection, annotator_named(connection, name or IMPORTED), IMPORTED, uuid.uuid4().hex, changes)
 
 
-def comment_lines(given: Iterable[FactComment]) -> Iterator[str]:
-    """Yield each comment as a JSON line."""
+def comment_lines(given: Iterable[FactComment], names: Names = NO_NAMES) -> Iterator[str]:
+    """Yield each comment as a JSON line, with the names of head and tail if they are known."""
     for fact, annotator, comment, is_wrong in given:
-        about = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation, "by": annotator}
+        about = {**_ids_and_names(fact, names), "by": annotator}
         yield json.dumps({**about, "is_wrong": is_wrong, "comment": comment}, ensure_ascii=False) + "\n"
+
+
+def ids_of(facts: Iterable[Triple]) -> Iterator[str]:
+    """Yield the ids of the facts' heads and tails."""
+    return (name for fact in facts for name in (fact.head_id, fact.tail_id))
+
+
+def _ids_and_names(fact: Triple, names: Names) -> dict[str, str]:
+    ids = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation}
+    return ids | {f"{side}_name": names[ids[side]] for side in ("head", "tail") if ids[side] in names}
 
 
 def holds_comments(path: Path) -> bool:
@@ -136,12 +151,14 @@ def _parse_comment(text: str) -> FactComment:
     return FactComment(Triple(head_id, relation, tail_id), string(values, "by", ""), comment, is_wrong)
 
 
-def write_csv(path: Path, marks: Iterable[Mark]) -> int:
-    """Write one row per mark; return the number of marks left out (always 0)."""
+def write_csv(path: Path, marks: Iterable[Mark], names: Names = NO_NAMES) -> int:
+    """Write one row per mark, with names if any are known; return the number of marks left out (always 0)."""
     with atomic_file(path) as file:
         writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows([shielded(cell) for cell in mark] for mark in marks)
+        writer.writerow((*COLUMNS, *NAME_COLUMNS) if names else COLUMNS)
+        for mark in marks:
+            named = (names.get(mark.head_id, ""), names.get(mark.tail_id, "")) if names else ()
+            writer.writerow(map(shielded, (*mark, *named)))
     return 0
 
 
@@ -150,24 +167,24 @@ def read_csv(path: Path) -> Iterator[MarkItem]:
     rows = csv.reader(io.StringIO(read_text(path, "marks"), newline=""), strict=True)
     try:
         header = next(rows, [])
-        if tuple(header) != COLUMNS:
-            raise BadInputError(f"{path}:1: expected the header {','.join(COLUMNS)}")
+        if tuple(header) not in (COLUMNS, (*COLUMNS, *NAME_COLUMNS)):
+            raise BadInputError(f"{path}:1: expected the header {','.join((*COLUMNS, *NAME_COLUMNS))}")
         for row in rows:
-            yield rows.line_num, _mark(row)
+            yield rows.line_num, _mark(row, len(header))
     except csv.Error as error:
         raise BadInputError(f"{path}:{rows.line_num}: not CSV ({error})") from error
 
 
-def _mark(row: list[str]) -> Mark | BadLine:
-    if len(row) != len(COLUMNS):
-        return BadLine(f"expected {len(COLUMNS)} columns, got {len(row)}")
+def _mark(row: list[str], num_columns: int) -> Mark | BadLine:
+    if len(row) != num_columns:
+        return BadLine(f"expected {num_columns} columns, got {len(row)}")
     try:
-        return with_plain_names(Mark(*map(bare, row)))
+        return with_plain_names(Mark(*map(bare, row[: len(COLUMNS)])))
     except BadLineError as error:
         return BadLine(str(error))
 
 
-def write_tuples(path: Path, marks: Iterable[Mark]) -> int:
+def write_tuples(path: Path, marks: Iterable[Mark], names: Names = NO_NAMES) -> int:
     """Write every tuple of each fact as a JSON line; return the number of marks in no tuple.
 
     If several annotators have marked a sentence, the majority counts.
@@ -186,7 +203,7 @@ def write_tuples(path: Path, marks: Iterable[Mark]) -> int:
                 num_used += sum(len(sentences[text]) for side in sides for text in side)
             for rationale in sides[0]:
                 for irrelevant in sides[1]:
-                    file.write(_tuple_line(fact, rationale, irrelevant))
+                    file.write(_tuple_line(fact, rationale, irrelevant, names))
     return num_marks - num_used
 
 
@@ -202,32 +219,50 @@ def _parse_tuple(text: str) -> Iterator[Mark]:
         yield with_plain_names(Mark(head_id, tail_id, relation, string(record, side), side))
 
 
-def _tuple_line(fact: Triple, rationale: str, irrelevant: str) -> str:
-    record = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation}
+def _tuple_line(fact: Triple, rationale: str, irrelevant: str, names: Names) -> str:
+    record = _ids_and_names(fact, names)
     return json.dumps({**record, RATIONALE: rationale, IRRELEVANT: irrelevant}, ensure_ascii=False) + "\n"
 
 
 class MarkFormat(NamedTuple):
-    """A file format for marks; `write` returns the number of marks left out."""
+    """A file format for marks; `write` takes a path, marks and the names of entities, and returns how many it left out.
 
-    write: Callable[[Path, Iterable[Mark]], int]
+    `why_empty` says why it may leave out all marks.
+    """
+
+    write: Callable[..., int]
     read: Callable[[Path], Iterator[MarkItem]]
     title: str
     suffix: str
     is_folder: bool = False
+    why_empty: str = ""
 
 
-def _write_lines(path: Path, marks: Iterable[Mark]) -> int:
+def _write_lines(path: Path, marks: Iterable[Mark], names: Names = NO_NAMES) -> int:
     with atomic_file(path) as file:
-        file.writelines(f"{write_mark(mark)}\n" for mark in marks)
+        file.writelines(f"{write_mark(mark, names)}\n" for mark in marks)
     return 0
 
 
 FORMS: dict[str, MarkFormat] = {
     "jsonl": MarkFormat(_write_lines, read_mark_lines, "JSON lines", ".jsonl"),
-    "eraser": MarkFormat(write_eraser, read_eraser, "ERASER JSON lines", "", is_folder=True),
+    "eraser": MarkFormat(
+        # The format has no place for names.
+        lambda path, marks, _names=None: write_eraser(path, marks),
+        read_eraser,
+        "ERASER JSON lines",
+        "",
+        is_folder=True,
+        why_empty="all marks are unsure, which this format cannot represent",
+    ),
     "csv": MarkFormat(write_csv, read_csv, "CSV", ".csv"),
-    "tuples": MarkFormat(write_tuples, read_tuples, "expl-eval tuples", ".jsonl"),
+    "tuples": MarkFormat(
+        write_tuples,
+        read_tuples,
+        "expl-eval tuples",
+        ".jsonl",
+        why_empty="no fact has both a rationale and an irrelevant sentence",
+    ),
 }
 
 

@@ -1,7 +1,8 @@
-"""Annotators: their names, browser sessions, and links for signing in from other machines."""
+"""People: their names, roles, browser sessions, and links for signing in from other machines."""
 
 import hashlib
 import secrets
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
@@ -10,6 +11,13 @@ from sayso.errors import UserError
 
 MAX_NAME = 60
 SecretKind = Literal["session", "link"]
+Role = Literal["annotator", "reviewer", "reader"]
+ROLES: dict[Role, str] = {
+    "annotator": "marks sentences and decides on facts",
+    "reviewer": "decides on facts",
+    "reader": "changes nothing",
+}
+"""The roles that can be given to people, and what each may do; leads are named when the workbench starts."""
 
 AGREED = 0
 """The owner of settled marks and of decisions."""
@@ -44,6 +52,35 @@ def annotators(connection: Connection) -> list[Annotator]:
     return [Annotator(*row) for row in connection.execute("SELECT id, name FROM annotator ORDER BY id")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """Someone who has been named, with their role and the time (UTC) of their link, empty without one."""
+
+    name: str
+    role: Role
+    link_created: str
+
+
+def everyone(connection: Connection) -> list[Person]:
+    """Return everyone, in the order they were added."""
+    rows = connection.execute(
+        "SELECT name, role, coalesce((SELECT max(created) FROM link WHERE annotator = annotator.id), '')"
+        " FROM annotator ORDER BY id"
+    )
+    return [Person(name=row[0], role=row[1], link_created=row[2]) for row in rows]
+
+
+def role_of(connection: Connection, annotator: Annotator) -> Role:
+    """Return someone's role."""
+    role: Role = connection.execute("SELECT role FROM annotator WHERE id = ?", (annotator.id,)).fetchone()[0]
+    return role
+
+
+def set_role(connection: Connection, annotator: Annotator, role: Role) -> None:
+    """Give someone a role."""
+    connection.execute("UPDATE annotator SET role = ? WHERE id = ?", (role, annotator.id))
+
+
 def close_session(connection: Connection, secret: str) -> None:
     """End the session with this secret."""
     connection.execute("DELETE FROM session WHERE digest = ?", (_digest(secret),))
@@ -54,10 +91,12 @@ def has_other_sessions(connection: Connection, annotator: Annotator) -> bool:
     return connection.execute("SELECT 1 FROM session WHERE annotator <> ?", (annotator.id,)).fetchone() is not None
 
 
-def end_links(connection: Connection) -> None:
-    """Revoke all links and sessions."""
+def end_links(connection: Connection, annotator: Annotator | None = None, kept: str = "") -> None:
+    """Revoke all links and sessions, or those of one person, except the session with the secret `kept`."""
     for table in ("link", "session"):
-        connection.execute(f"DELETE FROM {table}")
+        condition = "digest <> ?" if annotator is None else "digest <> ? AND annotator = ?"
+        values = (_digest(kept), *([] if annotator is None else [annotator.id]))
+        connection.execute(f"DELETE FROM {table} WHERE {condition}", values)
 
 
 def has_link(connection: Connection, annotator: Annotator) -> bool:

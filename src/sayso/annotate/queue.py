@@ -1,4 +1,4 @@
-"""Settings that leads control: the guideline, and which facts are annotated in which order.
+"""The settings of the queue, which leads control: which facts are annotated, and in which order.
 
 Shapes: F facts in the queue (one per label of a bag).
 """
@@ -6,7 +6,6 @@ Shapes: F facts in the queue (one per label of a bag).
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -146,21 +145,3 @@ ORDERS: dict[str, Callable[[Candidates], tuple[np.ndarray, ...]]] = {
     "random": lambda _: (),
 }
 """The sort keys of each order; the primary key is the last one."""
-
-
-MAX_LENGTH = 20_000
-
-DEFAULT_GUIDELINE = Path(__file__).with_name("guideline.txt").read_text("utf-8").strip()
-
-
-def read_guideline(connection: Connection) -> str:
-    """Return the stored guideline, or the default."""
-    row = connection.execute("SELECT value FROM setting WHERE name = 'guideline'").fetchone()
-    return str(row[0]) if row else DEFAULT_GUIDELINE
-
-
-def write_guideline(connection: Connection, text: str) -> None:
-    """Store the guideline; an empty string restores the default."""
-    connection.execute("DELETE FROM setting WHERE name = 'guideline'")
-    if text.strip():
-        connection.execute("INSERT INTO setting VALUES ('guideline', ?)", (text.strip(),))

@@ -11,6 +11,8 @@ from sayso.cli.options import AnnotationDb, AsJson, form_of, store_of_database
 from sayso.errors import UserError, as_command
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sayso.annotate.store import Connection
     from sayso.records import Triple
 
@@ -35,6 +37,10 @@ def export(
     everything: Annotated[
         bool, typer.Option("--all", help="Include facts that are still waiting for annotators.")
     ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Store whose names are written beside the ids; by default the one next to the database."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Export submitted marks: one per sentence (settled or by majority), or every annotator's own.
@@ -52,7 +58,7 @@ def export(
     if chosen_form == "comments":
         if each:
             raise UserError("--each applies only to marks: comments are always exported for every annotator")
-        _export_comments(out, db, everything, as_json)
+        _export_comments(out, db, everything, data, as_json)
         return
     chosen = FORMS[chosen_form]
     with reading_from(db) as connection:
@@ -61,7 +67,8 @@ def export(
             raise UserError(f"{db}: no facts have been submitted yet; nothing to export")
         facts = submitted if everything else _complete(connection, db, submitted)
         marks = list((each_mark if each else settled_marks)(connection, facts))
-    num_left_out = chosen.write(out, marks)
+    names = _names(data or store_of_database(db), (mark.fact for mark in marks))
+    num_left_out = chosen.write(out, marks, names)
     if num_left_out:
         note(f"{num_left_out:,} marks cannot be written in the format {chosen_form} and were left out")
     counts = {"num_marks": len(marks) - num_left_out, "num_left_out": num_left_out}
@@ -72,6 +79,15 @@ def export(
         say_next(str(out), hint=f"to evaluate a run with these marks: {command}")
     else:
         _say_import(out, file)
+
+
+def _names(store: Path | None, facts: "Iterable[Triple]") -> dict[str, str]:
+    """Return the names of the facts' entities, if there is a store."""
+    from sayso.annotate.marks import ids_of
+    from sayso.store.columns import names_of
+    from sayso.store.store import Store
+
+    return names_of(Store(store).entities, ids_of(facts)) if store else {}
 
 
 def _say_import(out: Path, file: Path) -> None:
@@ -91,7 +107,7 @@ def _complete(connection: "Connection", db: Path, submitted: "set[Triple]") -> "
     return complete
 
 
-def _export_comments(out: Path, db: Path, everything: bool, as_json: bool) -> None:
+def _export_comments(out: Path, db: Path, everything: bool, data: Path | None, as_json: bool) -> None:
     from sayso.annotate.marks import comment_lines, fact_comments
     from sayso.annotate.store import reading_from
     from sayso.io.atomic import atomic_file
@@ -104,7 +120,8 @@ def _export_comments(out: Path, db: Path, everything: bool, as_json: bool) -> No
             complete = _complete(connection, db, {each.fact for each in found})
             found = [each for each in found if each.fact in complete]
     with atomic_file(out) as file:
-        file.writelines(comment_lines(found))
+        names = _names(data or store_of_database(db), (each.fact for each in found))
+        file.writelines(comment_lines(found, names))
     record = {"written": str(out), "format": "comments", "num_comments": len(found)}
     print_result(as_json, record, f"{len(found):,} comments")
     _say_import(out, out)

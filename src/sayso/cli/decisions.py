@@ -60,7 +60,7 @@ def export(
     if not facts and num_left_out:
         raise UserError(f"{db}: no accepted fact can be written in the format {name}; nothing was written")
     if not facts:
-        raise UserError(f"{db}: no fact is {' or '.join(chosen.decisions)} yet; make decisions with `sayso serve`")
+        raise UserError(f"{db}: {chosen.why_empty(0)}; make decisions with `sayso serve`")
     write_text(out, chosen.write(facts))
     counts = {"num_facts": len(facts), "num_left_out": num_left_out, "num_damaged": len(damaged)}
     print_result(as_json, {"written": str(out), "format": name, **counts}, f"{len(facts):,} facts")
@@ -79,10 +79,10 @@ def _export_quotes(
         raise UserError(f"--wikidata requires --format quickstatements, but {out} is written as {form}")
     with reading_from(db) as connection:
         decided = decided_quotes(connection)
-    text = QUOTE_FORMS[form].write(decided) if decided else ""
+    text = QUOTE_FORMS[form].text(decided)
     if not text:
-        what = "decisions on sentences" if form == "quotes" else "sentences rejected for a wrong entity"
-        raise UserError(f"{db}: no {what} yet: decide on them in `sayso serve --facts`; nothing was written")
+        why = QUOTE_FORMS[form].why_empty
+        raise UserError(f"{db}: {why}: decide on them in `sayso serve --facts`; nothing was written")
     write_text(out, text)
     num = len(decided) if form == "quotes" else text.count("\n")
     print_result(as_json, {"written": str(out), "format": form, f"num_{form}": num}, f"{num:,} {form}")

@@ -1,6 +1,7 @@
 """`sayso serve`: run the workbench in the browser."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -60,8 +61,16 @@ def serve(
         list[str] | None,
         typer.Option(
             "--lead",
-            help="Annotator who may edit queue settings and guideline (default: the only local user); may be repeated.",
+            help="Annotator who may edit queue settings and guideline, settle disagreements and give people roles and"
+            " links (default: the only local user); may be repeated.",
         ),
+    ] = None,
+    reviewers: Annotated[
+        list[str] | None,
+        typer.Option("--reviewer", help="Person who decides on facts but marks no sentences; may be repeated."),
+    ] = None,
+    readers: Annotated[
+        list[str] | None, typer.Option("--reader", help="Person who changes nothing; may be repeated.")
     ] = None,
     documents: Annotated[
         Path | None,
@@ -75,6 +84,10 @@ def serve(
     new_links: Annotated[
         bool, typer.Option("--new-links", help="Revoke all earlier links; only the --annotator names get a new one.")
     ] = False,
+    new_link: Annotated[
+        list[str] | None,
+        typer.Option("--new-link", help="Person whose link and sessions are replaced by a new link; may be repeated."),
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")] = False,
     _no_verify: NoVerify = False,
 ) -> None:
@@ -101,10 +114,11 @@ def serve(
     part = _with_predictions(data, runs, part) if runs else part
     given = {"reasons": read_reasons(reasons)} if reasons else {}
     settings = settings_from(ServeSettings, {**locals(), "reasons": None, **given, "port": opened.getsockname()[1]})
-    _refuse_odd_links(settings, annotator or [], new_links)
+    _refuse_odd_links(settings, annotator, new_link, new_links)
     app = make_app(settings)
     if not settings.is_local:
-        _say_links(app.state.workbench.database, settings, [*(annotator or ()), *settings.leads], new_links)
+        names = [*(annotator or ()), *settings.leads, *settings.reviewers, *settings.readers]
+        _say_links(app.state.workbench.database, settings, names, new_links, new_link or ())
     _say_where(settings, open_page)
     try:
         run_server(app, opened)
@@ -154,22 +168,30 @@ def _predict(data: Path, runs: list[Path], part: str) -> None:
             evaluate_and_keep(subject, marks_of_store(store, part), EvaluationSettings(), show)
 
 
-def _refuse_odd_links(settings: "ServeSettings", names: list[str], new_links: bool) -> None:
-    if settings.is_local and (names or new_links):
-        option = "--annotator" if names else "--new-links"
+def _refuse_odd_links(
+    settings: "ServeSettings", annotators: list[str] | None, new_link: list[str] | None = None, new_links: bool = False
+) -> None:
+    given = {"--annotator": annotators, "--new-link": new_link, "--new-links": new_links}
+    for option in (option for option, value in given.items() if value and settings.is_local):
         raise UserError(f"{option} is for annotators on other machines, who cannot reach {settings.host}: see --host")
-    if not settings.is_local and not names and not settings.leads:
+    if not settings.is_local and not (annotators or settings.leads or settings.reviewers or settings.readers):
         where = settings.public_url or settings.host
         raise UserError(f"{where} can be reached from other machines: allow annotators with --annotator NAME")
 
 
-def _say_links(database: "AnnotationDatabase", settings: "ServeSettings", names: list[str], new_links: bool) -> None:
+def _say_links(
+    database: "AnnotationDatabase",
+    settings: "ServeSettings",
+    names: list[str],
+    new_links: bool,
+    new_link: Sequence[str],
+) -> None:
     from sayso.serve.server import make_links
 
-    for name, link in make_links(database, settings, names, new_links):
+    for name, link in make_links(database, settings, names, new_links, new_link):
         say(f"link for {name}, shown only once: {link}")
     warning = " Use a trusted network: HTTP is not encrypted" * settings.url.startswith("http:")
-    note(f"the links are like passwords; --new-links replaces them.{warning}")
+    note(f"the links are like passwords; --new-link NAME replaces one, --new-links all.{warning}")
 
 
 def _say_where(settings: "ServeSettings", open_page: bool) -> None:

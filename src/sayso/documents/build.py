@@ -54,8 +54,7 @@ from sayso.records import OnProgress
 FORMAT = 2
 SHARD_DOCUMENTS, SHARD_CHARACTERS = 2_000, 4_000_000
 MAX_BAD_SHARE = 0.05
-_LEAST_BYTES = 2**20  # fewer documents are built while processes would start
-_NUM_SHOWN = 10
+_NUM_SHOWN, _LEAST_BYTES = 10, 2**20  # fewer bytes are built while processes would start
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,6 +65,12 @@ class FileForm(NamedTuple):
         kept = [fact for fact in wanted if self.can_hold(fact)]
         return kept, len(wanted) - len(kept)
 
+    def why_empty(self, num_left_out: int) -> str:
+        """Return why there is no fact to write, if `keep` returned none."""
+        if not num_left_out:
+            return f"no fact is {' or '.join(self.decisions)} yet"
+        return f"{self.about}: this leaves out {'the only one' if num_left_out == 1 else f'all {num_left_out:,}'}"
+
 
 def triple_line(fact: QuotedFact) -> str:
     """Return head, relation and tail as a tab-separated line; empty if one contains a control character."""
@@ -203,6 +209,8 @@ def decision_lines(facts: Sequence[DecidedFact]) -> str:
             "head": fact.head_id,
             "tail": fact.tail_id,
             "relation": fact.relation,
+            "head_name": fact.head_name,
+            "tail_name": fact.tail_name,
             "decision": fact.decision,
         }
         about = {"by": fact.annotator, "at": fact.decided_at, "reason": fact.reason, "new_entities": fact.new_entities}
@@ -225,17 +233,27 @@ class QuoteForm(NamedTuple):
     media_type: str
     write: Callable[[Sequence[DecidedQuote]], str]
     about: str
+    why_empty: str
+
+    def text(self, decided: Sequence[DecidedQuote]) -> str:
+        """Return the contents of the file; empty if there is nothing to write."""
+        return self.write(decided) if decided else ""
 
 
 QUOTE_FORMS: dict[QuoteFormName, QuoteForm] = {
     "quotes": QuoteForm(
-        "quotes.csv", "text/csv; charset=utf-8", quote_table, "decisions on sentences with their reasons, one per row"
+        "quotes.csv",
+        "text/csv; charset=utf-8",
+        quote_table,
+        "decisions on sentences with their reasons, one per row",
+        "no decisions on sentences yet",
     ),
     "exceptions": QuoteForm(
         "exceptions.tsv",
         "text/tab-separated-values; charset=utf-8",
         exception_lines,
         "wrong entities as document, start, stop and entity, for `sayso build --exceptions`",
+        "no sentence of a document is rejected for a wrong entity yet",
     ),
 }
 FORMS: dict[FormName, FileForm] = {

@@ -7,7 +7,7 @@ rationales; the other sentences of the document are irrelevant.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -46,10 +46,11 @@ def parse(text: str) -> Mark:
     return with_plain_names(Mark(head_id, tail_id, relation, sentence, label, string(record, "by", "")))
 
 
-def write_mark(mark: Mark) -> str:
-    """Return the mark's line; `parse` reads it back unchanged."""
+def write_mark(mark: Mark, names: Mapping[str, str] = {}) -> str:
+    """Return the mark's line, with the names of head and tail if they are known; `parse` reads it back unchanged."""
     head_id, tail_id, relation, sentence, label, annotator = mark
     record = {"head": head_id, "tail": tail_id, "relation": relation, "sentence": sentence, "label": label}
+    record |= {name: names[each] for name, each in (("head_name", head_id), ("tail_name", tail_id)) if each in names}
     return json.dumps({**record, "by": annotator} if annotator else record, ensure_ascii=False)
 
 

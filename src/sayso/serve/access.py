@@ -1,13 +1,15 @@
-"""Sessions: who sent a request, the tokens that their forms must carry, and the pages to sign in and out.
+"""Sessions: who sent a request and what they may do, the tokens of their forms, and the pages to sign in and out.
 
-Annotators sign in by name on this machine or by link from another one.
+People sign in by name on this machine or by link from another one, and return to the page they came from.
 """
 
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 from starlette.requests import HTTPConnection
@@ -20,10 +22,40 @@ from sayso.serve.workbench import BagFact, FactName, Workbench
 
 router = APIRouter(include_in_schema=False)
 
+Action = Literal["mark", "decide", "settle"]
+
 _COOKIE_SECONDS = 90 * 24 * 3600
+_PAGE_SECONDS = 600
 _MAX_TOKEN = 200
 TOKEN_PREFIX = "/api/v1/"
 """Below this path, which only reads, the token of a link is accepted in place of a session."""
+_MAX_PAGE = 2_000
+_ALLOWED: dict[Action, tuple[str, ...]] = {
+    "mark": ("lead", "annotator"),
+    "decide": ("lead", "annotator", "reviewer"),
+    "settle": ("lead",),
+}
+_REFUSALS: dict[Action, str] = {
+    "mark": "A {role} cannot mark sentences; a lead can give you another role.",
+    "decide": "A {role} cannot decide on facts; a lead can give you another role.",
+    "settle": "Only a lead can settle disagreements; add leads with `sayso serve --lead NAME`.",
+}
+
+
+def is_own_page(url: str) -> bool:
+    """Return whether a URL is a page of the workbench, to which a sign-in may redirect.
+
+    >>> is_own_page("/agreement?relation=a"), is_own_page("//evil.example"), is_own_page("/sign-in")
+    (True, False, False)
+    """
+    # Browsers read a backslash as a slash, and leave out tabs and newlines.
+    is_path = url.startswith("/") and not url.startswith(("//", "/\\")) and url.isprintable()
+    return is_path and len(url) <= _MAX_PAGE and urlsplit(url).path not in ("/sign-in", "/sign-out", "/enter")
+
+
+def own_url(request: HTTPConnection, bench: Workbench) -> str:
+    """Return the URL of the start page as the browser sees it, also behind a proxy with a path."""
+    return f"{str(request.base_url).rstrip('/')}{bench.settings.root}/"
 
 
 class Access:
@@ -34,16 +66,29 @@ class Access:
         with bench.database.writing() as connection:
             self._secret = people.server_secret(connection)
             self._leads = {people.annotator_named(connection, name) for name in bench.settings.leads}
+            for name in bench.settings.reviewers:
+                people.set_role(connection, people.annotator_named(connection, name), "reviewer")
+            for name in bench.settings.readers:
+                people.set_role(connection, people.annotator_named(connection, name), "reader")
 
     @property
     def cookie(self) -> str:
         """The cookie's name; it contains the port, because browsers share cookies between ports."""
         return f"sayso-{self._bench.settings.port}"
 
+    @property
+    def leads(self) -> list[str]:
+        """The names of the leads named on the command line."""
+        return [lead.name for lead in self._leads]
+
+    def secret(self, request: HTTPConnection) -> str:
+        """Return the secret of the browser's session, empty without one."""
+        return request.cookies.get(self.cookie, "")
+
     def annotator(self, request: HTTPConnection) -> Annotator | None:
         """Return the annotator who is signed in in this browser, or None."""
         if not hasattr(request.state, "annotator"):
-            token, secret = self._sent_token(request), request.cookies.get(self.cookie, "")
+            token, secret = self._sent_token(request), self.secret(request)
             with self._bench.database.reading() as connection:
                 request.state.annotator = people.secret_annotator(
                     connection, "link" if token else "session", token or secret
@@ -65,9 +110,23 @@ class Access:
         with self._bench.database.reading() as connection:
             return not people.has_other_sessions(connection, annotator)
 
+    def role(self, annotator: Annotator) -> Literal["lead"] | people.Role:
+        """Return someone's role."""
+        if self.is_lead(annotator):
+            return "lead"
+        with self._bench.database.reading() as connection:
+            return people.role_of(connection, annotator)
+
+    def may(self, annotator: Annotator | None, action: Action) -> bool:
+        """Return whether someone may do this; without a lead, annotators settle disagreements."""
+        if annotator is None:
+            return False
+        role = self.role(annotator)
+        return role in _ALLOWED[action] or (action == "settle" and role == "annotator" and not self._leads)
+
     def form_token(self, request: HTTPConnection) -> str:
         """Return the token that the browser's forms must carry; it depends on the cookie and the server secret."""
-        secret = request.cookies.get(self.cookie, "")
+        secret = self.secret(request)
         return self._token(secret) if secret else ""
 
     def is_form_token(self, request: HTTPConnection, token: str) -> bool:
@@ -75,13 +134,33 @@ class Access:
         return bool(token) and hmac.compare_digest(self.form_token(request).encode(), token.encode())
 
     def sign_in(self, request: HTTPConnection, annotator: Annotator) -> Response:
-        """Start a session, ending the browser's previous one, and redirect to the start page."""
+        """Start a session, ending the browser's previous one, and redirect to the page that asked to sign in."""
         with self._bench.database.writing() as connection:
-            people.close_session(connection, request.cookies.get(self.cookie, ""))
+            people.close_session(connection, self.secret(request))
             secret = people.new_secret(connection, "session", annotator)
-        answer = self._bench.to_first_page()
-        self._set_cookie(answer, secret)
+        before = unquote(request.cookies.get(self._page_cookie, ""))
+        answer = RedirectResponse(before if is_own_page(before) else "/", HTTPStatus.SEE_OTHER)
+        self._set_cookie(answer, self.cookie, secret)
+        answer.delete_cookie(self._page_cookie)
         return answer
+
+    def ask_to_sign_in(self, request: HTTPConnection) -> Response:
+        """Redirect to the sign-in page, which redirects back."""
+        answer = RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
+        self.remember_page(answer, f"{request.url.path}?{request.url.query}".rstrip("?"))
+        return answer
+
+    def remember_page(self, answer: Response, url: str) -> None:
+        """Redirect to this page after the next sign-in in this browser, if it is one of ours.
+
+        The URL is in a cookie, not in a parameter, so that no link from elsewhere can choose it.
+        """
+        if is_own_page(url):
+            self._set_cookie(answer, self._page_cookie, quote(url, safe=""), _PAGE_SECONDS)
+
+    @property
+    def _page_cookie(self) -> str:
+        return f"{self.cookie}-page"
 
     def link_annotator(self, token: str) -> Annotator:
         """Return the annotator whose link has this token; raise if there is none."""
@@ -95,12 +174,13 @@ class Access:
         """Show a sign-in page, and set the cookie that its form token needs, without a session."""
         secret = request.cookies.get(self.cookie) or secrets.token_urlsafe(32)
         answer = page(request, template, form_token=self._token(secret), **context)
-        self._set_cookie(answer, secret)
+        self._set_cookie(answer, self.cookie, secret)
         return answer
 
-    def _set_cookie(self, answer: Response, secret: str) -> None:
+    @staticmethod
+    def _set_cookie(answer: Response, name: str, value: str, seconds: int = _COOKIE_SECONDS) -> None:
         # Lax, not strict: a link in an e-mail must open with the user signed in.
-        answer.set_cookie(self.cookie, secret, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax", path="/")
+        answer.set_cookie(name, value, max_age=seconds, httponly=True, samesite="lax", path="/")
 
     def _token(self, secret: str) -> str:
         return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
@@ -141,10 +221,26 @@ def lead(request: Request) -> Annotator:
     return found
 
 
+def _with_permission(action: Action) -> Callable[[Request], Annotator]:
+    """Return a dependency: the signed-in person, if they may do this; raise otherwise."""
+
+    def check(request: Request) -> Annotator:
+        found = annotator(request)
+        if not access(request).may(found, action):
+            refusal = _REFUSALS[action].format(role=access(request).role(found))
+            raise RequestError(HTTPStatus.FORBIDDEN, refusal)
+        return found
+
+    return check
+
+
 Bench = Annotated[Workbench, Depends(workbench)]
 Sessions = Annotated[Access, Depends(access)]
 Who = Annotated[Annotator, Depends(annotator)]
 Lead = Annotated[Annotator, Depends(lead)]
+Marker = Annotated[Annotator, Depends(_with_permission("mark"))]
+Decider = Annotated[Annotator, Depends(_with_permission("decide"))]
+Settler = Annotated[Annotator, Depends(_with_permission("settle"))]
 MaybeWho = Annotated[Annotator | None, Depends(maybe_annotator)]
 FactParam = Annotated[FactName, Depends()]
 
@@ -157,18 +253,16 @@ def shown_fact(bench: Bench, asked: FactParam) -> BagFact:
 ShownFact = Annotated[BagFact, Depends(shown_fact)]
 
 
-@router.get("/")
-def first_page(bench: Bench, _: Who) -> Response:
-    """Redirect to the start page."""
-    return bench.to_first_page()
-
-
 @router.get("/sign-in")
-def sign_in_page(request: Request, bench: Bench, sessions: Sessions) -> Response:
-    """Show the sign-in form, or an explanation if a link is needed."""
+def sign_in_page(request: Request, bench: Bench, sessions: Sessions, is_return: bool = False) -> Response:
+    """Show the sign-in form, or an explanation if a link is needed; then return to the page with the link here."""
     with bench.database.reading() as connection:
         names = [person.name for person in people.annotators(connection)] if bench.settings.is_local else []
-    return sessions.sign_in_form(request, "sign_in.html", names=names)
+    answer = sessions.sign_in_form(request, "sign_in.html", names=names)
+    referrer, ours = request.headers.get("referer", ""), own_url(request, bench)
+    if is_return and referrer.startswith(ours):
+        sessions.remember_page(answer, f"/{referrer.removeprefix(ours)}")
+    return answer
 
 
 @router.post("/sign-in")
@@ -182,9 +276,7 @@ def sign_in(request: Request, bench: Bench, sessions: Sessions, name: Annotated[
 
 
 @router.get("/enter")
-def enter(
-    request: Request, bench: Bench, sessions: Sessions, token: Annotated[str, Query(max_length=_MAX_TOKEN)]
-) -> Response:
+def enter(request: Request, sessions: Sessions, token: Annotated[str, Query(max_length=_MAX_TOKEN)]) -> Response:
     """Sign in by link, immediately or after a click; the token is removed from the URL.
 
     Another site may have sent the browser here with someone else's link. The click is skipped only if the browser
@@ -192,7 +284,7 @@ def enter(
     """
     annotator, signed_in = sessions.link_annotator(token), sessions.annotator(request)
     if annotator == signed_in:
-        return bench.to_first_page()
+        return RedirectResponse("/", HTTPStatus.SEE_OTHER)
     if signed_in is None and request.headers.get("sec-fetch-site") == "none":
         return sessions.sign_in(request, annotator)
     return sessions.sign_in_form(request, "enter.html", name=annotator.name, token=token)

@@ -16,9 +16,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sayso import __version__
-from sayso.serve import access, agreement, decisions, public
+from sayso.serve import access, agreement, decisions, home, public
+from sayso.serve.annotate import guideline, queue
 from sayso.serve.annotate import pages as annotate
-from sayso.serve.annotate import queue
 from sayso.serve.predictions import pages as predictions
 from sayso.serve.responses import (
     HANDLERS,
@@ -44,8 +44,10 @@ TOKEN_HEADER, TOKEN_FIELD = "X-Form-Token", "form_token"
 
 ROUTERS: tuple[APIRouter, ...] = (
     access.router,
+    home.pages,
     annotate.pages,
     queue.pages,
+    guideline.pages,
     agreement.pages,
     public.pages,
     predictions.pages,
@@ -53,8 +55,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     try_it.pages,
     decisions.pages,
     public.v1,
+    home.api,
     annotate.api,
     queue.api,
+    guideline.api,
     agreement.api,
     agreement.exports,
     predictions.api,

@@ -24,12 +24,12 @@ from sayso.facts.export import FORMS, QUOTE_FORMS, FormName, QuoteForm, QuoteFor
 from sayso.facts.fact import DecidedFact, Decision, Fact, QuotedFact
 from sayso.facts.quote import WRONG_ENTITY, quote_of
 from sayso.records import Triple
-from sayso.serve.access import Bench, Who
+from sayso.serve.access import Bench, Decider
 from sayso.serve.annotate.schemas import KeyedRequest, Prose
 from sayso.serve.fact_view import QuoteResponse, quote_response
 from sayso.serve.predictions.lookup import find_fact, find_run, marks_visible
 from sayso.serve.predictions.run import RunPredictions
-from sayso.serve.responses import Render, download, prediction_url, review_url
+from sayso.serve.responses import Render, download, nothing_to_export, prediction_url, review_url
 from sayso.serve.workbench import FactName, Workbench
 
 pages = APIRouter(include_in_schema=False)
@@ -147,6 +147,7 @@ def list_page(
         curators=curators,
         reasons=reasons,
         forms={**FORMS, **_quote_forms(reasons)},
+        totals_of=lambda decisions: sum(totals[each] for each in decisions),
         page_link=lambda other: "/decisions?" + urlencode({**asked, "page": other}),
         undone=undone,
     )
@@ -159,7 +160,7 @@ def _quote_forms(reasons: Sequence[stored.ReasonCount]) -> dict[QuoteFormName, Q
 
 
 @pages.post("/decisions/decide")
-def decide_form(bench: Bench, who: Who, given: Annotated[PredictionDecisionForm, Form()]) -> Response:
+def decide_form(bench: Bench, who: Decider, given: Annotated[PredictionDecisionForm, Form()]) -> Response:
     """Save a decision and show the fact again."""
     save_decision(bench, who, given)
     url = prediction_url(given.run, given.bag, given.relation, within=given.within)
@@ -167,7 +168,7 @@ def decide_form(bench: Bench, who: Who, given: Annotated[PredictionDecisionForm,
 
 
 @pages.post("/decisions/undo")
-def undo_form(bench: Bench, who: Who, given: Annotated[UndoDecisionForm, Form()]) -> Response:
+def undo_form(bench: Bench, who: Decider, given: Annotated[UndoDecisionForm, Form()]) -> Response:
     """Undo your last decision and show its fact, or report that no open run or extraction has it.
 
     Unlike marks, decisions on all parts are listed and exported together, so undo does not depend on the part either.
@@ -196,13 +197,13 @@ def get_reasons(bench: Bench) -> list[stored.ReasonCount]:
 
 
 @api.post("")
-def post_decision(bench: Bench, who: Who, given: PredictionDecision) -> None:
+def post_decision(bench: Bench, who: Decider, given: PredictionDecision) -> None:
     """Save a decision, replacing the previous one."""
     save_decision(bench, who, given)
 
 
 @api.post("/undo")
-def post_undo(bench: Bench, who: Who, given: UndoDecisionRequest) -> UndoneDecision:
+def post_undo(bench: Bench, who: Decider, given: UndoDecisionRequest) -> UndoneDecision:
     """Undo your last decision."""
     with bench.database.writing() as connection:
         changes = undo(connection, who, stored.SCOPE, given.key)
@@ -223,18 +224,24 @@ def post_undo(bench: Bench, who: Who, given: UndoDecisionRequest) -> UndoneDecis
 @pages.get("/decisions/files/{form}")
 @api.get("/files/{form}", response_class=Response)
 def get_file(bench: Bench, form: FormName | QuoteFormName) -> Response:
-    """Return the decided facts, or the decisions on their quotes, as a file in this format."""
+    """Return the decided facts, or the decisions on their quotes, as a file in this format.
+
+    Without any, the error (404) says why there is nothing to export.
+    """
     if form == "quotes" or form == "exceptions":
         on_quotes = QUOTE_FORMS[form]
         with bench.database.reading() as connection:
-            return download(
-                on_quotes.file_name, on_quotes.write(stored.decided_quotes(connection)), on_quotes.media_type
-            )
+            text = on_quotes.text(stored.decided_quotes(connection))
+        if not text:
+            raise nothing_to_export(on_quotes.why_empty)
+        return download(bench.name, on_quotes.file_name, text, on_quotes.media_type)
     chosen = FORMS[form]
     with bench.database.reading() as connection:
         facts, _ = stored.decisions(connection)
-    facts, _ = chosen.keep(facts)
-    return download(chosen.file_name, chosen.write(facts), chosen.media_type)
+    facts, num_left_out = chosen.keep(facts)
+    if not facts:
+        raise nothing_to_export(chosen.why_empty(num_left_out))
+    return download(bench.name, chosen.file_name, chosen.write(facts), chosen.media_type)
 
 
 def fact_link(bench: Workbench, run: str, fact: Triple) -> str:

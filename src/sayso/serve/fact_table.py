@@ -3,7 +3,7 @@
 Shapes: F facts.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import ceil
@@ -17,6 +17,7 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sayso.facts.fact import Fact
+from sayso.records import Triple
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 PAGE_SIZE = 50
@@ -176,9 +177,12 @@ class FactTable(Generic[QueryT, RowT]):
         tests = list(self._tests(query))
         return order[np.logical_and.reduce(tests)[order]] if tests else order
 
-    def page(self, query: QueryT) -> TablePage[RowT]:
-        """Return a page of the matching facts, or the last page if there are fewer."""
+    def page(self, query: QueryT, without: Collection[Triple] = ()) -> TablePage[RowT]:
+        """Return a page of the matching facts, or the last page if there are fewer; facts in `without` are left out."""
         found = self.find_all(query)
+        if without:
+            ids = (self.columns[name].take(pa.array(found)).to_pylist() for name in ("head_id", "relation", "tail_id"))
+            found = found[[Triple(*fact) not in without for fact in zip(*ids, strict=True)]]
         num_pages = max(1, ceil(len(found) / PAGE_SIZE))
         page = min(query.page, num_pages)
         rows = self.rows(found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE])

@@ -4,6 +4,7 @@ Templates get its sentences ranked by one mechanism, with scores as bars. Pages 
 class, and a bar is SVG. JSON responses have the fields of `Explanation.to_dict` and of extracted facts.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from sayso.records import (
     SEVERAL_SENTENCES,
     SUPPORT_LABELS,
 )
+from sayso.serve.predictions.run import RunPredictions
 
 MAX_SHOWN = 200
 """The maximum number of sentences on a page."""
@@ -68,6 +70,31 @@ def view_fact(fact: dict[str, Any], by: str = "") -> FactView:
     return FactView(
         by=by, mechanisms=mechanisms, sentences=sentences[:MAX_SHOWN], num_hidden=max(0, len(sentences) - MAX_SHOWN)
     )
+
+
+class Side(NamedTuple):
+    """One run's side of the comparison; `fact` and its view are None if the run does not have it."""
+
+    run: RunPredictions
+    fact: dict[str, Any] | None
+    shown: FactView | None
+
+
+def compare(
+    runs: Sequence[RunPredictions], bag: int, relation: str, by: str = "", with_marks: bool = True
+) -> tuple[list[Side], list[list[dict[str, Any] | None]]]:
+    """Return one side per run, and a row per sentence with its view on every side, ranked by the mechanism `by`.
+
+    Rows are in the order of the first run that has the fact; there are none if no run has it.
+    """
+    sides = []
+    for run in runs:
+        row = run.index.find(bag, relation)
+        fact = None if row is None else run.explanation(row, with_marks).to_dict()
+        sides.append(Side(run, fact, view_fact(fact, by) if fact else None))
+    by_text = [{each["text"]: each for each in side.shown.sentences} if side.shown else {} for side in sides]
+    leading = next(filter(None, by_text), {})
+    return sides, [[known.get(text) for known in by_text] for text in leading]
 
 
 def _bars(scores: list[float]) -> list[ScoreBar]:

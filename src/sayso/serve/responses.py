@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from sayso.annotate.marking import StaleError
+from sayso.annotate.people import now
 from sayso.annotate.store import BusyError, DiskFullError
 from sayso.errors import UserError
 from sayso.facts.html import StyledText, make_environment, plain_text, styled_quote, styled_sentence, styled_words
@@ -154,6 +155,7 @@ def page(request: Request, template: str, status: int = HTTPStatus.OK, **context
     shared = {
         "annotator": annotator,
         "is_lead": lambda: access.is_lead(annotator),
+        "may": lambda action: access.may(annotator, action),
         "form_token": access.form_token(request),
         "bench": bench,
         "section": template.partition("/")[0],
@@ -162,9 +164,12 @@ def page(request: Request, template: str, status: int = HTTPStatus.OK, **context
     return HTMLResponse(_ROOTED.sub(rf'\1="{root}/', text) if root else text, status_code=status)
 
 
-def download(name: str, content: str | bytes, media_type: str) -> Response:
-    """Return a file that the browser saves."""
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+def download(about: str, file: str, content: str | bytes, media_type: str) -> Response:
+    """Return a file that the browser saves; its name says what it is about, what it contains and the date (UTC)."""
+    kind, dot, suffix = file.partition(".")
+    name = f"{about}-{kind}-{now()[:10]}{dot}{suffix}"
+    plain = re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII)
+    headers = {"Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(content, media_type=media_type, headers=headers)
 
 
@@ -204,13 +209,19 @@ def not_found(what: str) -> RequestError:
     return RequestError(HTTPStatus.NOT_FOUND, what)
 
 
+def nothing_to_export(reason: str) -> RequestError:
+    """Return the error for an export without content."""
+    return RequestError(HTTPStatus.NOT_FOUND, f"Nothing to export: {reason}.")
+
+
 def answer(request: Request, problem: RequestError) -> Response:
     """Return the error as JSON under `/api`, as a page elsewhere."""
     status = problem.body.status
     if request.url.path.startswith("/api/"):
         return JSONResponse(ErrorResponse(error=problem.body).model_dump(), status, SAFETY_HEADERS)
     if status is HTTPStatus.UNAUTHORIZED and request.method == "GET":
-        return RedirectResponse("/sign-in", HTTPStatus.SEE_OTHER)
+        to_sign_in: Response = request.app.state.access.ask_to_sign_in(request)
+        return to_sign_in
     shown = page(request, "error.html", status, problem=problem.body)
     # Internal errors are handled outside the middleware that adds these headers.
     shown.headers.update(SAFETY_HEADERS)

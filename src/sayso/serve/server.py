@@ -12,6 +12,7 @@ import re
 import resource
 import socket
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,9 +54,9 @@ class ServeSettings:
 
     `facts` are extractions, as files or folders. `part` is a part of the store; if empty, the first of test, validation
     and train that exists. `leads` may change the queue, pilot round and guideline; if there are none, the only user of
-    this machine is the lead. `public_url` is where a proxy makes the workbench available, if it does. `documents` are
-    those that the facts quote; `reasons` are those for rejecting a quote. `max_body` is the maximum request size in
-    bytes.
+    this machine is the lead. `reviewers` and `readers` get these roles. `public_url` is where a proxy makes the
+    workbench available, if it does. `documents` are those that the facts quote; `reasons` are those for rejecting a
+    quote. `max_body` is the maximum request size in bytes.
     """
 
     data: Path
@@ -67,12 +68,17 @@ class ServeSettings:
     port: Annotated[int, Range(0, 65_535)] = 8017
     public_url: str = ""
     leads: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ()
     documents: Path | None = None
     reasons: tuple[str, ...] = REASONS
     max_body: Annotated[int, Range(1, 10**9)] = 1_000_000
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        names = [*dict.fromkeys(self.leads), *dict.fromkeys(self.reviewers), *dict.fromkeys(self.readers)]
+        if repeated := [name for name, num in Counter(map(str.casefold, names)).items() if num > 1]:
+            raise UserError(f"{repeated[0]} has several roles; choose one of lead, reviewer and reader")
         object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
         if self.public_url and not _PUBLIC_URL.fullmatch(self.public_url):
             raise UserError(
@@ -210,9 +216,13 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 def make_links(
-    database: AnnotationDatabase, settings: ServeSettings, names: Sequence[str], is_renewed: bool
+    database: AnnotationDatabase,
+    settings: ServeSettings,
+    names: Sequence[str],
+    is_renewed: bool,
+    replaced: Sequence[str] = (),
 ) -> list[tuple[str, str]]:
-    """Return (name, link) for everyone who gets a new link; existing links are kept.
+    """Return (name, link) for everyone who gets a new link; existing links are kept, except those of `replaced`.
 
     With `is_renewed`, all links and sessions are revoked first, including those of people not in `names`.
     """
@@ -222,7 +232,9 @@ def make_links(
     with database.writing() as connection:
         if is_renewed:
             end_links(connection)
-        for name in names:
+        for name in replaced:
+            end_links(connection, annotator_named(connection, name))
+        for name in (*names, *replaced):
             annotator = annotator_named(connection, name)
             if not has_link(connection, annotator):
                 links.append((annotator.name, f"{url}/enter?token={new_secret(connection, 'link', annotator)}"))

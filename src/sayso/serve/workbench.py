@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 import pyarrow as pa
 from pydantic import BaseModel, Field
-from starlette.responses import RedirectResponse
 
+from sayso.annotate.guideline import latest_definition, with_definitions
 from sayso.annotate.queue import QueueSettings, find_candidates, in_order
 from sayso.annotate.store import AnnotationDatabase
 from sayso.documents.lookup import DocumentLookup, context_of
@@ -132,17 +132,32 @@ class Workbench:
         self.database = AnnotationDatabase(settings.database)
         # Consecutive requests, even from different users, are often about the same bag.
         self.bag = lru_cache(maxsize=_NUM_BAGS_KEPT)(partial(self.store.bag, self.table))
+        self._defined = (0, self.store.relations)
         self._queue = lru_cache(maxsize=1)(self._find_queue)
+
+    @property
+    def relations(self) -> list[Relation]:
+        """The relations of the store, with the definitions that leads have entered."""
+        with self.database.reading() as connection:
+            if (latest := latest_definition(connection)) != self._defined[0]:
+                self._defined = (latest, with_definitions(self.store.relations, connection))
+        return self._defined[1]
 
     @cached_property
     def relation_numbers(self) -> dict[str, int]:
         """The index of each relation by name."""
         return {relation.name: number for number, relation in enumerate(self.store.relations)}
 
+    @property
+    def name(self) -> str:
+        """The name of the store for file names; its parent folder's if it is just called `store`."""
+        folder = self.store.folder.resolve()
+        return folder.parent.name if folder.name == "store" else folder.name
+
     def statement(self, head_name: str, relation: str, tail_name: str) -> list[StyledText]:
         """Return a fact as a sentence, by the definition of its relation if the store has one."""
         number = self.relation_numbers.get(relation)
-        definition = "" if number is None else self.store.relations[number].definition
+        definition = "" if number is None else self.relations[number].definition
         return stated(head_name, relation, tail_name, definition)
 
     @cached_property
@@ -160,16 +175,12 @@ class Workbench:
         """Return whether the part has a bag for the fact; the database may have facts of other parts and stores."""
         return (fact.head_id, fact.tail_id) in self.bag_of_pair and fact.relation in self.relation_numbers
 
-    def to_first_page(self) -> RedirectResponse:
-        """Redirect to the start page: review if only an extraction is open, annotation otherwise."""
-        return RedirectResponse("/review" if self.extractions and not self.runs else "/annotate", HTTPStatus.SEE_OTHER)
-
     def fact(self, asked: FactName) -> BagFact:
         """Return the fact with this bag and relation; not found (404) if there is none."""
         number = self.relation_numbers.get(asked.relation)
         if number is None or asked.bag >= self.table.num_bags:
             raise not_found("Fact not found in the store.")
-        return BagFact(number=asked.bag, bag=self.bag(asked.bag), relation=self.store.relations[number])
+        return BagFact(number=asked.bag, bag=self.bag(asked.bag), relation=self.relations[number])
 
     def fact_of(self, fact: Triple | None) -> BagFact | None:
         """Return the store's bag and relation for a fact; None if the store does not have the pair."""

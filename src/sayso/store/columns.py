@@ -3,7 +3,7 @@
 Shapes: B bags, N sentences.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from itertools import accumulate
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sayso.errors import BadInputError
 from sayso.io.checksum import CheckedFiles, is_verifying
@@ -233,3 +234,10 @@ def text_array(texts: Sequence[str]) -> pa.StringArray:
 def take_texts(texts: pa.StringArray, index: np.ndarray) -> pa.StringArray:
     """Return the texts at these indices."""
     return texts.take(pa.Array.from_buffers(pa.int64(), len(index), [None, pa.py_buffer(index.astype(np.int64))]))
+
+
+def names_of(entities: Mapping[str, pa.Array], ids: Iterable[str]) -> dict[str, str]:
+    """Return the names of entities by id; ids that the columns `id` and `name` do not have are left out."""
+    wanted = list(dict.fromkeys(ids))
+    rows = pc.index_in(pa.array(wanted, entities["id"].type), value_set=entities["id"]).to_pylist()
+    return {each: entities["name"][row].as_py() for each, row in zip(wanted, rows, strict=True) if row is not None}

@@ -31,7 +31,8 @@ def test_a_mark_is_saved_immediately_and_hidden_from_others(ada: Person, ben: Pe
 def test_no_route_shows_other_peoples_marks_before_the_fact_is_closed(ada: Person, ben: Person) -> None:
     ada.mark(0, "capital", "rationale", "irrelevant", "unsure")
     ada.submit(0, "capital")
-    assert ben.client.get("/api/annotations", params={"each": True}).text == ""
+    assert "still waiting for other annotators" in ben.client.get("/api/annotations", params={"each": True}).text
+    assert "rationale" not in ben.client.get("/api/annotations", params={"each": True}).text
     assert ben.client.get("/api/agreement/disagreements").json() == []
     assert "rationale</span>" not in ben.page("/agreement")
     assert ben.client.get("/agreement/fact", params=FACT).status_code == 404

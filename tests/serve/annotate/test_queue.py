@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 from starlette.testclient import TestClient
 
-from sayso.annotate.queue import DEFAULT_GUIDELINE
 from sayso.serve.server import ServeSettings
 from toy_workbench import NUM_PAIRS, Person, open_client
 
@@ -34,16 +33,33 @@ def test_progress_counts_everyones_work(ada: Person, ben: Person) -> None:
     ada.mark(0, "capital", "rationale", "irrelevant", "unsure")
     ada.submit(0, "capital")
     ben.mark(0, "capital", "rationale")
-    assert ada.client.get("/api/progress").json()["people"] == [
-        {"annotator": "Ada", "num_submitted": 1, "num_marks": 3},
-        {"annotator": "Ben", "num_submitted": 0, "num_marks": 1},
+    told = ada.client.get("/api/progress").json()
+    assert [(each["annotator"], each["num_submitted"], each["num_marks"]) for each in told["people"]] == [
+        ("Ada", 1, 3),
+        ("Ben", 0, 1),
     ]
+    assert all(each["last_active"].startswith("20") for each in told["people"])
+    num = told["num_facts"]
+    assert (told["num_complete"], told["num_needed"], told["per_day"]) == (0, 2 * num - 1, 1.0)
+    assert told["days_left"] == 2 * num - 1
+    assert f"<b>0 of {num}</b> facts of the queue complete" in ben.page("/annotate")
+    ben.mark(0, "capital", "rationale", "irrelevant", "unsure")
+    ben.submit(0, "capital")
+    assert f"<b>1 of {num}</b> facts of the queue complete" in ben.page("/annotate")
 
 
-def test_the_guideline_is_changed_and_brought_back(ada: Person) -> None:
-    assert ada.ask("PUT", "/guideline", text="read\n\ntwice") == {"text": "read\n\ntwice"}
-    assert "<p>twice</p>" in ada.page("/annotate/guideline")
-    assert ada.ask("PUT", "/guideline", text=" ") == {"text": DEFAULT_GUIDELINE}
+def test_only_leads_see_the_pilot_scores_of_others(ada: Person, ben: Person) -> None:
+    ada.ask("PUT", "/queue", num_pilot=1)
+    bag = ben.ask("POST", "/annotate/next")["fact"]["bag"]
+    ben.mark(bag, "capital", "rationale", "rationale", "irrelevant")
+    assert "0 of 1 facts" in ada.page("/annotate")
+    ben.submit(bag, "capital")
+    (score,) = ada.ask("GET", "/pilot/people")
+    assert (score["annotator"], score["result"]["num_done"]) == ("Ben", 1)
+    assert score["result"]["percent"] == pytest.approx(2 / 3)
+    assert "67 % of 3 marks match" in ada.page("/annotate")
+    ben.ask("GET", "/pilot/people", 403)
+    assert "marks match, κ" not in ben.page("/annotate").split("<h2>Progress</h2>")[1]
 
 
 def test_only_leads_change_settings_for_everyone(ada: Person, ben: Person) -> None:
@@ -119,7 +135,7 @@ def test_a_change_of_the_pilot_round_is_reported_in_counts(ada: Person, ben: Per
 def test_blindness_is_not_lifted_by_lowering_the_number_of_annotators(ada: Person, ben: Person) -> None:
     finish(ben, 0)
     ada.ask("PUT", "/queue", annotators_per_fact=1)
-    assert ada.client.get("/api/annotations", params={"each": True}).text == ""
+    assert ada.client.get("/api/annotations", params={"each": True}).status_code == 404
     assert ada.client.get("/api/agreement/disagreements").json() == []
     ada.ask("PUT", "/queue", annotators_per_fact=5)
     finish(ada, 0)

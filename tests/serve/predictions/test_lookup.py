@@ -7,6 +7,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from sayso.serve.server import ServeSettings
+from sayso.store.store import Store
+from toy_predictions import make_run_folder
 from toy_workbench import NUM_PAIRS, Person, open_client
 
 WITHHELD = "You have yet to annotate this fact"
@@ -114,3 +116,18 @@ def test_a_decision_quotes_nothing_that_the_person_could_not_see(ada: Person, no
     ada.ask("POST", "/decisions", **asked(bag, run="run", decision="accepted", key="decide it"))
     (decided,) = ada.client.get("/api/decisions").json()
     assert {quote["mark"] for quote in decided["quotes"]} == {""}
+
+
+def test_a_list_of_differences_leaves_out_withheld_facts(shelf: ServeSettings, tmp_path: Path) -> None:
+    runs = (*shelf.runs, make_run_folder(tmp_path / "other", Store(shelf.data), seed=7))
+    with open_client(replace(shelf, runs=runs, database=tmp_path / "two.db")) as client:
+        person = Person(client, "Ada")
+        query = {"left": "run", "right": "other"}
+        (row, *_) = client.get("/api/compare/facts", params=query).json()["rows"]
+        before = client.get("/api/compare/facts", params=query).json()["num_found"]
+        assert "left out" not in person.page("/compare/facts")
+        person.mark(row["bag"], row["relation"], "rationale")
+        after = client.get("/api/compare/facts", params=query).json()
+        assert after["num_found"] == before - 1
+        assert row["bag"] not in [each["bag"] for each in after["rows"] if each["relation"] == row["relation"]]
+        assert "1 fact that you have yet to annotate is left out" in person.page("/compare/facts")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from resealed import rewrite
-from sayso.serve.predictions.pages import compare
-from sayso.serve.predictions.run import RunPredictions
-from sayso.serve.predictions.table import PredictionQuery
+from sayso.serve.fact_view import compare
+from sayso.serve.predictions.run import RunPredictions, differences
+from sayso.serve.predictions.table import DifferenceQuery, PredictionQuery
 from sayso.serve.server import ServeSettings
 from toy_predictions import HOSTILE
 from toy_runs import Client, make_toy_settings
@@ -169,3 +169,37 @@ def test_comparing_a_fact_that_no_run_has_has_no_sentences(runs: list[RunPredict
 def _key(run: RunPredictions, row: int) -> tuple[int, str]:
     fact = run.fact(row)
     return fact["bag"], fact["relation"]
+
+
+def test_facts_on_which_two_runs_differ_are_listed_with_links_to_both(
+    client: Client, runs: list[RunPredictions]
+) -> None:
+    page = client.get("/compare/facts").text
+    table = differences(runs[0], runs[1])
+    (row, *_) = table.rows(table.find_all(DifferenceQuery()))
+    assert f"of {table.num_facts} facts" in page
+    assert f'href="/compare?left=one&amp;right=two&amp;bag={row.bag}&amp;relation={row.relation}"' in page
+    for run in runs:
+        assert f'href="/predictions/{run.name}/fact?bag=' in page
+    assert "below 0.50</span>" in page
+    assert 'href="/compare/facts?left=one"' in client.get("/predictions/one").text
+    assert (
+        "/compare/facts?left=one&amp;right=two"
+        in client.get("/compare", params={"left": "one", "right": "two", "bag": row.bag, "relation": row.relation}).text
+    )
+
+
+def test_the_list_of_differences_can_be_turned_and_filtered(client: Client, runs: list[RunPredictions]) -> None:
+    answer = client.get("/api/compare/facts", params={"left": "two", "right": "one", "only": "left"}).json()
+    assert answer["num_found"] == len(differences(runs[0], runs[1]).find_all(DifferenceQuery(only="right")))
+    assert all(row["left"] >= 0.5 for row in answer["rows"])
+    assert "Choose two different runs" in client.get("/compare/facts", params={"left": "one", "right": "one"}).text
+    assert client.get("/api/compare/facts", params={"left": "one", "right": "nine"}).status_code == 404
+
+
+def test_one_run_has_nothing_to_be_compared_with(settings: ServeSettings, tmp_path: Path) -> None:
+    with open_client(replace(settings, runs=settings.runs[:1], database=tmp_path / "marks.db")) as client:
+        answer = client.get("/compare/facts")
+        assert answer.status_code == 404
+        assert "Two runs are needed" in answer.text
+        assert "/compare/facts" not in client.get("/predictions/one").text

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sayso.serve.fact_table import PAGE_SIZE
-from sayso.serve.predictions.run import RunPredictions
-from sayso.serve.predictions.table import PredictionQuery, PredictionRow
+from sayso.serve.predictions.run import RunPredictions, differences
+from sayso.serve.predictions.table import DifferenceQuery, DifferenceRow, PredictionQuery, PredictionRow
 
 KEYS: dict[str, Callable[[PredictionRow], object]] = {
     "probability": lambda row: row.probability,
@@ -101,3 +101,52 @@ def test_what_cannot_be_is_refused() -> None:
 
 def test_words_are_looked_for_in_any_case_and_joined_or_not() -> None:
     assert PredictionQuery(q=" El_Paso TEXAS ").terms == ["el", "paso", "texas"]
+
+
+def stored(run: RunPredictions) -> dict[tuple[int, str], PredictionRow]:
+    return {(row.bag, row.relation): row for row in all_rows(run)}
+
+
+def differing(runs: list[RunPredictions], query: DifferenceQuery = DifferenceQuery()) -> list[DifferenceRow]:
+    table = differences(runs[0], runs[1])
+    return table.rows(table.find_all(query))
+
+
+def test_runs_differ_on_the_facts_that_only_one_of_them_predicts(runs: list[RunPredictions]) -> None:
+    predicted = [{key for key, row in stored(run).items() if row.probability >= run.threshold} for run in runs]
+    rows = differing(runs)
+    assert {(row.bag, row.relation) for row in rows} == predicted[0] ^ predicted[1] != set()
+    assert len(rows) == len(predicted[0] ^ predicted[1])
+
+
+def test_a_difference_has_both_probabilities_or_the_threshold_of_a_run_that_did_not_store_the_fact(
+    runs: list[RunPredictions],
+) -> None:
+    rows = differing(runs)
+    for row in rows:
+        there = [stored(run).get((row.bag, row.relation)) for run in runs]
+        sides = [each and each.probability for each in there]
+        assert [row.left, row.right] == sides
+        known = [run.threshold if side is None else side for run, side in zip(runs, sides, strict=True)]
+        assert row.difference == pytest.approx(abs(known[0] - known[1]))
+        source = there[0 if row.left is not None and row.left >= runs[0].threshold else 1]
+        assert source
+        assert (row.triple, row.support, row.is_label) == (source.triple, source.support, source.is_label)
+    assert {row.left is None for row in rows} == {True, False}
+    assert [row.difference for row in rows] == sorted((row.difference for row in rows), reverse=True)
+
+
+def test_differences_are_filtered_by_the_run_that_predicts_them(runs: list[RunPredictions]) -> None:
+    rows = differing(runs)
+    left = [row for row in rows if row.left is not None and row.left >= runs[0].threshold]
+    assert differing(runs, DifferenceQuery(left="one", right="two", only="left")) == left
+    assert differing(runs, DifferenceQuery(only="right")) == [row for row in rows if row not in left]
+    assert differing(runs, DifferenceQuery(label="no")) == [row for row in rows if not row.is_label]
+    assert differing(runs[:1] * 2) == []
+
+
+def test_withheld_facts_are_left_out_of_a_page(runs: list[RunPredictions]) -> None:
+    table, (first, *rest) = differences(runs[0], runs[1]), differing(runs)
+    page = table.page(DifferenceQuery(), {first.triple})
+    assert page.num_found == len(rest)
+    assert page.rows == rest[:PAGE_SIZE]

@@ -5,20 +5,32 @@ Annotators see only their own marks.
 
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate import marking
-from sayso.annotate.assignment import hold, is_held, keep_place, neighbour, next_fact, place_of, progress
+from sayso.annotate.assignment import (
+    hold,
+    is_held,
+    keep_place,
+    neighbour,
+    next_fact,
+    place_of,
+    progress,
+    queue_progress,
+)
+from sayso.annotate.guideline import read_guideline
 from sayso.annotate.log import version_of
 from sayso.annotate.people import Annotator
 from sayso.annotate.pilot import pilot_facts, pilot_result
 from sayso.annotate.queue import read_settings
 from sayso.annotate.store import Connection
 from sayso.records import Triple
-from sayso.serve.access import Bench, ShownFact, Who
+from sayso.serve.access import Bench, Marker, Sessions, ShownFact, Who
 from sayso.serve.annotate import schemas
+from sayso.serve.annotate.queue import get_pilot_scores
 from sayso.serve.responses import Render, RequestError
 from sayso.serve.workbench import BagFact, FactName, Workbench
 
@@ -60,7 +72,7 @@ def get_fact(bench: Bench, who: Who, shown: ShownFact) -> schemas.AnnotatedFact:
 
 
 @api.post("/marks")
-def mark(bench: Bench, who: Who, given: schemas.MarksRequest) -> schemas.SavedState:
+def mark(bench: Bench, who: Marker, given: schemas.MarksRequest) -> schemas.SavedState:
     """Mark sentences of a fact."""
     shown = bench.fact(given)
     labels = {shown.text(each.sentence): each.label for each in given.marks}
@@ -72,7 +84,7 @@ def mark(bench: Bench, who: Who, given: schemas.MarksRequest) -> schemas.SavedSt
 
 
 @api.put("/comment")
-def comment(bench: Bench, who: Who, given: schemas.CommentRequest) -> schemas.SavedState:
+def comment(bench: Bench, who: Marker, given: schemas.CommentRequest) -> schemas.SavedState:
     """Comment on a fact."""
     shown = bench.fact(given)
     with bench.database.writing() as connection:
@@ -81,7 +93,7 @@ def comment(bench: Bench, who: Who, given: schemas.CommentRequest) -> schemas.Sa
 
 
 @api.put("/wrong")
-def flag_wrong(bench: Bench, who: Who, given: schemas.WrongRequest) -> schemas.SavedState:
+def flag_wrong(bench: Bench, who: Marker, given: schemas.WrongRequest) -> schemas.SavedState:
     """Report a fact as wrong, or withdraw the report."""
     shown = bench.fact(given)
     with bench.database.writing() as connection:
@@ -90,7 +102,7 @@ def flag_wrong(bench: Bench, who: Who, given: schemas.WrongRequest) -> schemas.S
 
 
 @api.post("/submit")
-def submit(bench: Bench, who: Who, given: schemas.FactRequest) -> schemas.SavedState:
+def submit(bench: Bench, who: Marker, given: schemas.FactRequest) -> schemas.SavedState:
     """Submit a fact; every sentence must have a mark."""
     shown = bench.fact(given)
     with bench.database.writing() as connection:
@@ -101,7 +113,7 @@ def submit(bench: Bench, who: Who, given: schemas.FactRequest) -> schemas.SavedS
 
 
 @api.post("/undo")
-def undo(bench: Bench, who: Who, given: schemas.UndoRequest) -> schemas.UndoneStep:
+def undo(bench: Bench, who: Marker, given: schemas.UndoRequest) -> schemas.UndoneStep:
     """Undo your last step on the fact that is shown or, if it has none, on any fact of the part.
 
     A submitted fact that is shown is reopened. A finished pilot round cannot be changed.
@@ -130,7 +142,7 @@ def undo(bench: Bench, who: Who, given: schemas.UndoRequest) -> schemas.UndoneSt
 
 
 @api.put("/place")
-def move(bench: Bench, who: Who, given: schemas.PlaceRequest) -> None:
+def move(bench: Bench, who: Marker, given: schemas.PlaceRequest) -> None:
     """Save the current position, to return to it later."""
     shown = bench.fact(given)
     shown.text(given.sentence)
@@ -139,7 +151,7 @@ def move(bench: Bench, who: Who, given: schemas.PlaceRequest) -> None:
 
 
 @api.post("/next")
-def go_on(bench: Bench, who: Who, after: FactName | None = None) -> schemas.NextFact:
+def go_on(bench: Bench, who: Marker, after: FactName | None = None) -> schemas.NextFact:
     """Return the fact after this one, or the next fact in the queue if none is given."""
     fact = bench.fact(after).fact if after else None
     with bench.database.writing() as connection:
@@ -148,7 +160,7 @@ def go_on(bench: Bench, who: Who, after: FactName | None = None) -> schemas.Next
 
 
 @api.post("/previous")
-def go_back(bench: Bench, who: Who, before: FactName) -> schemas.NextFact:
+def go_back(bench: Bench, who: Marker, before: FactName) -> schemas.NextFact:
     """Return the fact before this one."""
     fact = bench.fact(before).fact
     with bench.database.writing() as connection:
@@ -191,26 +203,32 @@ def _saved(
     )
 
 
+def next_step(bench: Workbench, connection: Connection, who: Annotator) -> dict[str, Any]:
+    """Return what `annotate/next.html` shows: the pilot round, the fact to continue with, and the own progress."""
+    place = place_of(connection, who)
+    is_open = place is not None and not marking.work_of(connection, who.id, place[0]).is_submitted
+    mine = next((each for each in progress(connection) if each.annotator == who.name), None)
+    return {
+        "is_guideline_new": mine is not None and read_guideline(connection).time > mine.last_active,
+        "pilot": pilot_result(connection, who, bench.has_fact),
+        "here": bench.fact_of(place[0]) if place and is_open else None,
+        "mine": mine,
+    }
+
+
 @pages.get("/annotate")
-def home(render: Render, bench: Bench, who: Who, done: str = "") -> Response:
-    """Show everyone's progress, and a link to continue."""
+def home(render: Render, bench: Bench, sessions: Sessions, who: Who, done: str = "") -> Response:
+    """Show everyone's progress, with the pilot scores for leads, and a link to continue."""
     with bench.database.reading() as connection:
-        settings, place = read_settings(connection), place_of(connection, who)
-        pilot, people = pilot_result(connection, who, bench.has_fact), progress(connection)
-        is_open = place is not None and not marking.work_of(connection, who.id, place[0]).is_submitted
-    return render(
-        "annotate/home.html",
-        settings=settings,
-        num_facts=len(bench.queue(settings)),
-        people=people,
-        pilot=pilot,
-        here=bench.fact_of(place[0]) if place and is_open else None,
-        is_done=bool(done),
-    )
+        settings, people, step = read_settings(connection), progress(connection), next_step(bench, connection, who)
+        queue = queue_progress(connection, bench.queue(settings))
+    scores = {each.annotator: each.result for each in get_pilot_scores(bench, who)} if sessions.is_lead(who) else {}
+    about = {"settings": settings, "queue": queue, "people": people, "scores": scores}
+    return render("annotate/home.html", **about, **step, is_done=bool(done))
 
 
 @pages.post("/annotate")
-def start(bench: Bench, who: Who) -> Response:
+def start(bench: Bench, who: Marker) -> Response:
     """Redirect to the next fact in the queue, or to the start page if there is none."""
     turn = go_on(bench, who)
     to = f"/annotate/fact?{turn.fact.url_query}" if turn.fact else "/annotate?done=1"
@@ -218,7 +236,7 @@ def start(bench: Bench, who: Who) -> Response:
 
 
 @pages.get("/annotate/fact")
-def fact_page(render: Render, bench: Bench, who: Who, shown: ShownFact) -> Response:
+def fact_page(render: Render, bench: Bench, who: Marker, shown: ShownFact) -> Response:
     """Show one fact to mark: the relation with its definition, and all sentences of the bag."""
     with bench.database.reading() as connection:
         mine = marking.work_of(connection, who.id, shown.fact)

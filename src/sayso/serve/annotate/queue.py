@@ -1,4 +1,4 @@
-"""Settings for leads, as pages and JSON: the queue with its pilot round, and the guideline."""
+"""Settings for leads and everyone's progress, as pages and JSON: the queue with its pilot round."""
 
 import uuid
 from dataclasses import asdict, dataclass, replace
@@ -6,13 +6,13 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate import pilot
 from sayso.annotate import queue as stored
-from sayso.annotate.assignment import AnnotatorProgress, progress
-from sayso.annotate.people import Annotator
+from sayso.annotate.assignment import AnnotatorProgress, progress, queue_progress
+from sayso.annotate.people import Annotator, annotators
 from sayso.annotate.queue import QueueSettings
 from sayso.errors import UserError
 from sayso.serve.access import Bench, Lead, Who
@@ -38,12 +38,6 @@ class ChangedQueue(QueueSettings):
     pilot_change: pilot.PilotChange | None = None
 
 
-class GuidelineText(StrictModel):
-    """The guideline for annotators."""
-
-    text: Annotated[str, Field(max_length=stored.MAX_LENGTH)] = ""
-
-
 class QueueRequest(StrictModel):
     """Queue settings to change; settings that are left out stay as they are."""
 
@@ -64,10 +58,24 @@ class QueueForm(BaseModel):
 
 
 class ProgressResponse(BaseModel):
-    """The number of facts in the queue, and everyone's progress."""
+    """How far the queue is, the days and hours of work until it is complete, and everyone's progress."""
 
     num_facts: int
+    num_complete: int
+    num_needed: int
+    per_day: float | None
+    seconds_per_fact: float | None
+    days_left: float | None
+    hours_left: float | None
     people: list[AnnotatorProgress]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PilotScore:
+    """One annotator's result in the pilot round."""
+
+    annotator: str
+    result: pilot.PilotResult
 
 
 def change_queue(bench: Workbench, who: Annotator, wanted: QueueSettings, is_trial: bool = False) -> ChangedQueue:
@@ -100,8 +108,9 @@ def change_queue(bench: Workbench, who: Annotator, wanted: QueueSettings, is_tri
 def get_progress(bench: Bench) -> ProgressResponse:
     """Return everyone's progress."""
     with bench.database.reading() as connection:
-        num_facts = len(bench.queue(stored.read_settings(connection)))
-        return ProgressResponse(num_facts=num_facts, people=progress(connection))
+        found = queue_progress(connection, bench.queue(stored.read_settings(connection)))
+        left = {"days_left": found.days_left, "hours_left": found.hours_left}
+        return ProgressResponse.model_validate({**asdict(found), **left, "people": progress(connection)})
 
 
 @api.get("/pilot")
@@ -109,6 +118,18 @@ def get_pilot(bench: Bench, who: Who) -> pilot.PilotResult:
     """Return your result in the pilot round, with the agreement once you have finished it."""
     with bench.database.reading() as connection:
         return pilot.pilot_result(connection, who, bench.has_fact)
+
+
+@api.get("/pilot/people")
+def get_pilot_scores(bench: Bench, _: Lead) -> list[PilotScore]:
+    """Return everyone's result in the pilot round (leads only)."""
+    with bench.database.reading() as connection:
+        active = {each.annotator for each in progress(connection)}
+        everyone = [each for each in annotators(connection) if each.name in active]
+        return [
+            PilotScore(annotator=each.name, result=pilot.pilot_result(connection, each, bench.has_fact))
+            for each in everyone
+        ]
 
 
 @api.get("/queue")
@@ -135,21 +156,6 @@ def put_queue(
     return change_queue(bench, who, settings, is_trial=dry_run)
 
 
-@api.get("/guideline")
-def get_guideline(bench: Bench) -> GuidelineText:
-    """Return the guideline."""
-    with bench.database.reading() as connection:
-        return GuidelineText(text=stored.read_guideline(connection))
-
-
-@api.put("/guideline")
-def put_guideline(bench: Bench, _: Lead, given: GuidelineText) -> GuidelineText:
-    """Change the guideline (leads only); an empty string restores the default."""
-    with bench.database.writing() as connection:
-        stored.write_guideline(connection, given.text)
-        return GuidelineText(text=stored.read_guideline(connection))
-
-
 @pages.get("/annotate/queue")
 def queue_page(render: Render, bench: Bench, _: Who) -> Response:
     """Show the queue settings, with a form for leads."""
@@ -168,19 +174,3 @@ def save_queue(render: Render, bench: Bench, who: Lead, given: Annotated[QueueFo
         return render("annotate/pilot_change.html", settings=settings, change=change)
     change_queue(bench, who, settings)
     return RedirectResponse("/annotate", HTTPStatus.SEE_OTHER)
-
-
-@pages.get("/annotate/guideline")
-def guideline_page(render: Render, bench: Bench, _: Who) -> Response:
-    """Show the guideline, with the definitions of all relations."""
-    with bench.database.reading() as connection:
-        text = stored.read_guideline(connection)
-    paragraphs = [part for part in text.replace("\r\n", "\n").split("\n\n") if part.strip()]
-    return render("annotate/guideline.html", text=text, paragraphs=paragraphs, max_length=stored.MAX_LENGTH)
-
-
-@pages.post("/annotate/guideline")
-def save_guideline(bench: Bench, who: Lead, text: Annotated[str, Form(max_length=stored.MAX_LENGTH)] = "") -> Response:
-    """Change the guideline."""
-    put_guideline(bench, who, GuidelineText(text=text))
-    return RedirectResponse("/annotate/guideline", HTTPStatus.SEE_OTHER)

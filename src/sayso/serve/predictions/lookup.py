@@ -14,6 +14,7 @@ from fastapi import Depends, Query
 from sayso.annotate.assignment import withheld_facts
 from sayso.annotate.marking import work_of
 from sayso.annotate.people import Annotator
+from sayso.records import Triple
 from sayso.serve.access import Bench
 from sayso.serve.predictions.run import RunPredictions
 from sayso.serve.predictions.table import PredictionQuery, PredictionRow
@@ -74,11 +75,16 @@ def marks_visible(bench: Workbench, who: Annotator | None, asked: FactName) -> b
 
 def hide_withheld(bench: Workbench, who: Annotator | None, rows: Sequence[PredictionRow]) -> list[PredictionRow]:
     """Return the rows, without metrics and support if the fact is withheld from the annotator."""
-    if who is None:
-        return list(rows)
-    with bench.database.reading() as connection:
-        withheld = withheld_facts(connection, who, bench.has_fact)
+    withheld = withheld_from(bench, who)
     return [_hide(row) if row.triple in withheld else row for row in rows]
+
+
+def withheld_from(bench: Workbench, who: Annotator | None) -> set[Triple]:
+    """Return the facts that are withheld from someone."""
+    if who is None:
+        return set()
+    with bench.database.reading() as connection:
+        return withheld_facts(connection, who, bench.has_fact)
 
 
 def _hide(row: PredictionRow) -> PredictionRow:

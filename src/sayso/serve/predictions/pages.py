@@ -1,9 +1,9 @@
-"""Predictions: facts as a table, one fact, the same fact in two runs, the curve; pages and JSON API."""
+"""Predictions: facts as a table, one fact, two runs compared, the curve; pages and JSON API."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query
@@ -14,11 +14,27 @@ from sayso.annotate.decisions import decision_on, decisions_on
 from sayso.records import Triple
 from sayso.serve.access import Bench, FactParam, MaybeWho
 from sayso.serve.fact_table import TablePage
-from sayso.serve.fact_view import ExplanationResponse, FactView, view_fact
+from sayso.serve.fact_view import ExplanationResponse, compare, view_fact
 from sayso.serve.predictions import lookup
 from sayso.serve.predictions.lookup import QueryParam, RunParam, WithinParam, find_fact, find_run
-from sayso.serve.predictions.run import DistractorRank, RunPredictions, TopSentence, evaluate_command, serve_command
-from sayso.serve.predictions.table import PLOT, POINT_GAP, PRESETS, Curve, PredictionRow, facts_at
+from sayso.serve.predictions.run import (
+    DistractorRank,
+    RunPredictions,
+    TopSentence,
+    differences,
+    evaluate_command,
+    serve_command,
+)
+from sayso.serve.predictions.table import (
+    PLOT,
+    POINT_GAP,
+    PRESETS,
+    Curve,
+    DifferenceQuery,
+    DifferenceRow,
+    PredictionRow,
+    facts_at,
+)
 from sayso.serve.responses import Render, not_found, prediction_url
 from sayso.serve.workbench import Workbench
 
@@ -30,6 +46,7 @@ MAX_LISTED = 200
 RelationName = Annotated[str, Query(max_length=500)]
 RunName = Annotated[str, Query(max_length=300)]
 MechanismName = Annotated[str, Query(max_length=100)]
+DifferenceParam = Annotated[DifferenceQuery, Query()]
 
 
 class RunResponse(BaseModel):
@@ -124,6 +141,13 @@ def get_comparison(
     ]
 
 
+@api.get("/compare/facts")
+def get_differences(bench: Bench, who: MaybeWho, query: DifferenceParam) -> TablePage[DifferenceRow]:
+    """Return one page of the facts that only one of two runs predicts; those you have yet to annotate are left out."""
+    runs = (find_run(query.left, bench), find_run(query.right, bench))
+    return differences(*runs).page(query, lookup.withheld_from(bench, who))
+
+
 @pages.get("/predictions")
 def first_run(render: Render, bench: Bench) -> Response:
     """Redirect to the first run, or explain how to open one."""
@@ -168,7 +192,7 @@ def fact_page(
         shown=shown,
         by=shown.by,
         view=view,
-        relation=bench.store.relations[bench.relation_numbers[asked.relation]],
+        relation=bench.relations[bench.relation_numbers[asked.relation]],
         query=query,
         position=run.index.position(row, query),
         notice=lookup.WITHHELD,
@@ -178,31 +202,6 @@ def fact_page(
         decision=decision,
         is_hiding_marks=not visibility.with_marks and run.has_marks(row),
     )
-
-
-class Side(NamedTuple):
-    """One run's side of the comparison; `fact` and its view are None if the run does not have it."""
-
-    run: RunPredictions
-    fact: dict[str, Any] | None
-    shown: FactView | None
-
-
-def compare(
-    runs: Sequence[RunPredictions], bag: int, relation: str, by: str = "", with_marks: bool = True
-) -> tuple[list[Side], list[list[dict[str, Any] | None]]]:
-    """Return one side per run, and a row per sentence with its view on every side, ranked by the mechanism `by`.
-
-    Rows are in the order of the first run that has the fact; there are none if no run has it.
-    """
-    sides = []
-    for run in runs:
-        row = run.index.find(bag, relation)
-        fact = None if row is None else run.explanation(row, with_marks).to_dict()
-        sides.append(Side(run, fact, view_fact(fact, by) if fact else None))
-    by_text = [{each["text"]: each for each in side.shown.sentences} if side.shown else {} for side in sides]
-    leading = next(filter(None, by_text), {})
-    return sides, [[known.get(text) for known in by_text] for text in leading]
 
 
 @pages.get("/compare")
@@ -230,6 +229,23 @@ def compare_page(
     return render(
         "predictions/compare.html", asked=asked, sides=sides, sentences=sentences, by=by, mechanisms=mechanisms
     )
+
+
+@pages.get("/compare/facts")
+def differences_page(render: Render, bench: Bench, who: MaybeWho, query: DifferenceParam) -> Response:
+    """Show the facts that only one of two runs predicts, largest difference first."""
+    names = list(bench.predictions)
+    if len(names) < 2:
+        raise not_found("Two runs are needed to compare; open them with `sayso serve --run ONE --run OTHER`.")
+    left = query.left or names[0]
+    right = query.right or next(name for name in names if name != left)
+    query = query.model_copy(update={"left": left, "right": right})
+    runs = {"left": find_run(left, bench), "right": find_run(right, bench)}
+    table, withheld = differences(*runs.values()), lookup.withheld_from(bench, who)
+    found = table.page(query, withheld)
+    num_withheld = table.page(query).num_found - found.num_found
+    about = {"runs": runs, "query": query, "table": table, "found": found, "num_withheld": num_withheld}
+    return render("predictions/differences.html", **about, decisions=_decisions(bench, found.rows))
 
 
 @pages.get("/predictions/{run}/curve")
@@ -260,6 +276,7 @@ def curve_page(
     )
 
 
-def _decisions(bench: Workbench, rows: list[PredictionRow]) -> dict[Triple, str]:
+def _decisions(bench: Workbench, rows: Sequence[PredictionRow | DifferenceRow]) -> dict[Triple, str]:
+    shown = [row.triple for row in rows if not (isinstance(row, PredictionRow) and row.is_withheld)]
     with bench.database.reading() as connection:
-        return decisions_on(connection, [row.triple for row in rows if not row.is_withheld])
+        return decisions_on(connection, shown)

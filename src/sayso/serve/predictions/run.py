@@ -5,7 +5,7 @@ Shapes: E sentences of one fact.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,7 +20,7 @@ from sayso.io.checksum import ChangedError, signature_of
 from sayso.io.folder import refuse_other_kind
 from sayso.io.json_file import JsonError, checked_files, read_object, record_of
 from sayso.records import Support
-from sayso.serve.predictions.table import Curve, PredictionTable, make_curve
+from sayso.serve.predictions.table import Curve, DifferenceTable, PredictionTable, make_curve
 from sayso.store.columns import read_columns, to_numpy
 from sayso.store.marks import MARK_LABELS
 from sayso.store.predictions import EVIDENCE, FACTS, IN_RUN, MANIFEST, WORDS, Predictions
@@ -194,6 +194,12 @@ class RunPredictions:
             raise BadInputError(f"{folder / 'config.json'}: {error}; {advice}") from None
         files = checked_files(folder / "config.json", found, advice, self.store.files.in_memory)
         return appearance, read_columns(files, "words.arrow", "word")["word"].to_pylist()
+
+
+@lru_cache(maxsize=1)
+def differences(left: RunPredictions, right: RunPredictions) -> DifferenceTable:
+    """Return the facts that only one of the runs predicts."""
+    return DifferenceTable((left.index, right.index), (left.threshold, right.threshold))
 
 
 _DEFAULT_PART = "test"

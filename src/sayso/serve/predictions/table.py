@@ -1,17 +1,19 @@
 """The table of all facts of a run, built when the run is first viewed, and its precision-recall curve.
 
 Predictions contain every fact above the threshold, but only labels and marked facts below it. The curve ends at the
-threshold, because the rest would look better than it is. Each of its points stands for the facts that it adds.
-Shapes: F facts, P steps of the curve.
+threshold, because the rest would look better than it is. Each of its points stands for the facts that it adds. The
+facts on which two runs differ are a table of their own.
+Shapes: F facts, D facts that only one of two runs predicts, P steps of the curve.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from sayso.metrics.faithfulness import comprehensiveness
@@ -94,6 +96,80 @@ class PredictionTable(FactTable[PredictionQuery, PredictionRow]):
     def _by_bag(self) -> tuple[np.ndarray, np.ndarray]:
         order = np.argsort(self.bag_F, kind="stable")
         return order, self.bag_F[order]
+
+
+class DifferenceQuery(TableQuery):
+    """Two runs, and filters for the facts that only one of them predicts."""
+
+    left: Annotated[str, Field(max_length=300, description="Name of a run.")] = ""
+    right: Annotated[str, Field(max_length=300, description="Name of another run.")] = ""
+    only: Annotated[Literal["", "left", "right"], Field(description="The run that predicts the facts.")] = ""
+    label: Annotated[Literal["", "yes", "no"], Field(description="Whether the fact is in the knowledge base.")] = ""
+    sort: Literal["difference", "left", "right", "sentences", "relation", "head", "tail"] = "difference"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DifferenceRow(FactRow):
+    """A fact that only one of two runs predicts; `probability` and `support` are that run's.
+
+    `left` and `right` are both runs' probabilities. A run stores only labels, marked facts and the facts that it
+    predicts; a probability that is not stored is null, and `difference` takes the run's threshold in its place.
+    """
+
+    bag: int
+    is_label: bool
+    left: float | None
+    right: float | None
+    difference: float
+
+
+class DifferenceTable(FactTable[DifferenceQuery, DifferenceRow]):
+    """The facts that only one of two runs on the same store and part predicts."""
+
+    row_type = DifferenceRow
+
+    def __init__(self, tables: Sequence[PredictionTable], thresholds: Sequence[float]) -> None:
+        relations = np.unique([name for table in tables for name in table.relations])
+        keys = [
+            table.bag_F * len(relations) + np.searchsorted(relations, table.relations)[table.relation_F]
+            for table in tables
+        ]
+        predicted = (
+            key_F[table.probability_F >= threshold]
+            for key_F, table, threshold in zip(keys, tables, thresholds, strict=True)
+        )
+        key_D = np.setxor1d(*predicted)
+        rows = [_rows_of(key_F, key_D) for key_F in keys]
+        # Row -1, without a stored fact, is the NaN at the end.
+        sides = [np.append(table.probability_F, np.nan)[row_D] for table, row_D in zip(tables, rows, strict=True)]
+        self.is_left_F = sides[0] >= thresholds[0]
+        row_F = pa.array(np.where(self.is_left_F, rows[0], rows[1] + tables[0].num_facts))
+        names = [name for name in tables[0].columns if name in tables[1].columns]
+        super().__init__(
+            {name: pa.concat_arrays([each.columns[name] for each in tables]).take(row_F) for name in names}
+        )
+        self.is_label_F = floats(self.columns["is_label"]) > 0
+        left_F, right_F = (
+            np.where(np.isnan(side_F), threshold, side_F) for side_F, threshold in zip(sides, thresholds, strict=True)
+        )
+        self.values |= {"difference": np.abs(left_F - right_F), "left": sides[0], "right": sides[1]}
+        self.columns |= {
+            name: pa.array(self.values[name], mask=np.isnan(self.values[name]))
+            for name in ("difference", "left", "right")
+        }
+
+    def _tests(self, query: DifferenceQuery) -> Iterator[np.ndarray]:
+        yield from super()._tests(query)
+        if query.only:
+            yield self.is_left_F == (query.only == "left")
+        if query.label:
+            yield self.is_label_F == (query.label == "yes")
+
+
+def _rows_of(key_F: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the row of each wanted key, -1 if there is none."""
+    rows: np.ndarray = pc.index_in(pa.array(wanted), value_set=pa.array(key_F)).fill_null(-1).to_numpy()
+    return rows
 
 
 PLOT = (658.0, 332.0)

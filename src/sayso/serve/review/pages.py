@@ -7,20 +7,15 @@ from itertools import groupby
 from typing import Annotated, Literal, NamedTuple
 from urllib.parse import quote
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from fastapi import APIRouter, Depends, Form, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import RedirectResponse, Response
 
-from sayso.annotate.decisions import (
-    decide_quote,
-    withdraw_quote,
-)
+from sayso.annotate.decisions import decide_quote, withdraw_quote
 from sayso.annotate.people import Annotator, now
 from sayso.facts.fact import ExtractedFact
 from sayso.facts.quote import QuoteDecisionName
-from sayso.serve.access import Bench, Who
+from sayso.serve.access import Bench, Decider
 from sayso.serve.annotate.schemas import KeyedRequest, Prose, StrictModel
 from sayso.serve.decisions import MAX_ID, MAX_REASON, DecisionRequest, FactIds, SentByForm, save
 from sayso.serve.fact_table import TablePage
@@ -37,6 +32,7 @@ from sayso.serve.responses import Render, not_found, review_url
 from sayso.serve.review.file import ExtractedFile
 from sayso.serve.review.table import PRESETS, ReviewQuery, ReviewRow, ReviewTable
 from sayso.serve.workbench import Workbench
+from sayso.store.columns import names_of
 
 api = APIRouter(prefix="/api/review", tags=["review"])
 pages = APIRouter(include_in_schema=False)
@@ -149,19 +145,19 @@ def get_extracted_fact(bench: Bench, file: FileParam, asked: IdsParam) -> Extrac
 
 
 @api.post("/{facts}/decisions")
-def post_review_decision(bench: Bench, who: Who, file: FileParam, given: ReviewDecision) -> None:
+def post_review_decision(bench: Bench, who: Decider, file: FileParam, given: ReviewDecision) -> None:
     """Save a decision, replacing the previous one."""
     _save(bench, who, file, given, [given])
 
 
 @api.post("/{facts}/decisions/together")
-def post_decisions_together(bench: Bench, who: Who, file: FileParam, given: TogetherDecision) -> None:
+def post_decisions_together(bench: Bench, who: Decider, file: FileParam, given: TogetherDecision) -> None:
     """Save one decision on several facts; one undo restores all of them."""
     _save(bench, who, file, given, given.facts)
 
 
 @api.post("/{facts}/quotes")
-def post_quote_decision(bench: Bench, who: Who, file: FileParam, given: QuoteDecision) -> None:
+def post_quote_decision(bench: Bench, who: Decider, file: FileParam, given: QuoteDecision) -> None:
     """Save a decision on one quote, replacing the previous one; it is undone like a decision on a fact."""
     fact = file.fact(find_extracted(file, given))
     quote = next((each for each in fact.quotes if each.sentence == given.sentence), None)
@@ -215,7 +211,7 @@ def fact_page(render: Render, bench: Bench, file: FileParam, asked: IdsParam, qu
         reasons=bench.settings.reasons,
         contexts={each.rank: bench.context(each) for each in fact.quotes},
         shared=dict(zip(sorted(each.rank for each in fact.quotes), file.index.shared_sentences(row), strict=True)),
-        definition="" if number is None else bench.store.relations[number].definition,
+        definition="" if number is None else bench.relations[number].definition,
         instead=_named(bench, fact.contradicts),
         shown=view_extracted(fact),
         query=query,
@@ -246,7 +242,7 @@ def document_page(
 
 
 @pages.post("/review/{facts}/decide")
-def decide_form(bench: Bench, who: Who, file: FileParam, given: Annotated[ReviewDecisionForm, Form()]) -> Response:
+def decide_form(bench: Bench, who: Decider, file: FileParam, given: Annotated[ReviewDecisionForm, Form()]) -> Response:
     """Save a decision and show the fact again."""
     _save(bench, who, file, given, [given])
     return RedirectResponse(review_url(file.name, given.fact, given.within), HTTPStatus.SEE_OTHER)
@@ -276,6 +272,5 @@ def _groups(table: ReviewTable, query: ReviewQuery, rows: list[ReviewRow]) -> li
 
 def _named(bench: Workbench, ids: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return (id, name) of each entity; the name is empty if the store does not have it."""
-    entities = bench.store.entities
-    rows = pc.index_in(pa.array(ids, entities["id"].type), value_set=entities["id"]).to_pylist()
-    return [(each, "" if row is None else entities["name"][row].as_py()) for each, row in zip(ids, rows, strict=True)]
+    names = names_of(bench.store.entities, ids)
+    return [(each, names.get(each, "")) for each in ids]

@@ -8,9 +8,24 @@ import { newKey } from "../net.js";
 const marking = new Marking({
   onMark: (place, label) => {
     marking.item.querySelector(".settled-by")?.remove();
-    saver.add("POST", "/api/agreement/settle", { ...marking.name, key: newKey(), sentence: place, label });
+    save(marking.item, place, label);
   },
 });
+
+// Save the label of a sentence together with its note.
+function save(item, place, label) {
+  const note = item.querySelector(".note-text").value;
+  saver.add("POST", "/api/agreement/settle", { ...marking.name, key: newKey(), sentence: place, label, note });
+}
+
+for (const item of marking.items) {
+  item.querySelector(".note-text")?.addEventListener("change", () => {
+    save(item, Number(item.dataset.place), item.dataset.label);
+  });
+}
+
+const maySettle = !document.querySelector("#undo[hidden]");
+const settle = (label) => () => maySettle && marking.mark(label);
 
 async function leaveWhenSaved(go) {
   await saver.idle();
@@ -41,10 +56,11 @@ bindKeys({
   k: () => marking.move(-1),
   ArrowDown: () => marking.move(1),
   ArrowUp: () => marking.move(-1),
-  r: () => marking.mark("rationale"),
-  i: () => marking.mark("irrelevant"),
-  u: () => marking.mark("unsure"),
+  r: settle("rationale"),
+  i: settle("irrelevant"),
+  u: settle("unsure"),
+  c: () => marking.item.querySelector(".note-text")?.focus(),
   n: () => follow("next"),
   p: () => follow("previous"),
-  z: undo,
+  z: () => maySettle && undo(),
 });
