@@ -5,15 +5,13 @@ import pytest
 import torch
 
 from sayso.model.kernels.threads import compiled_only, in_threads, is_compiled, over_bags, shares
-from toy_batch import make_bags
+from toy_batch import make_bags, torch_threads
 
 
 @pytest.fixture(autouse=True)
 def three_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    yield
-    torch.set_num_threads(before)
+    with torch_threads(3):
+        yield
 
 
 def test_results_come_in_the_order_of_the_calls() -> None:
