@@ -1,6 +1,7 @@
 """Builders of small batches and models, drawn from a seed; apart from `toy` because they load torch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,17 @@ from sayso.model.extractor import Extractor, ModelConfig
 from toy_encoder import toy_pretrained
 
 NUM_WORDS, NUM_TYPES, NUM_RELATIONS, NUM_ENTITIES, WORD_WIDTH = 30, 4, 5, 7, 6
+
+
+@contextmanager
+def torch_threads(num: int) -> Iterator[None]:
+    """Let torch use this many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(num)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def make_sentences(lengths: Sequence[int], seed: int = 0, num_types: int = NUM_TYPES) -> SentenceBatch:

@@ -20,6 +20,7 @@ from sayso.config import to_toml
 from sayso.train.config import LossConfig, RunConfig
 from sayso.train.folder import read_metrics
 from sayso.train.run import train
+from toy_batch import torch_threads
 from train.toy_run import invented_store, toy_config, with_labels
 
 pytestmark = pytest.mark.slow
@@ -54,12 +55,8 @@ def start(config: RunConfig, store: Path, out: Path, *words: str, launcher: tupl
 
 def train_here(config: RunConfig, store: Path, out: Path) -> None:
     """Train in this process, with one thread, like the processes that `start` starts."""
-    num_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with torch_threads(1):
         train(config, store, out, device="cpu")
-    finally:
-        torch.set_num_threads(num_threads)
 
 
 def finish(process: subprocess.Popen) -> tuple[int, str]:

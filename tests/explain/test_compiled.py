@@ -10,6 +10,7 @@ from model.variants import VARIANTS
 from sayso.explain.leave_one_out import plain_removal_losses, removal_of
 from sayso.explain.saliency import plain_gradient_norms
 from sayso.model.extractor import ModelConfig
+from toy_batch import torch_threads
 
 pytest.importorskip("numba")
 from sayso.explain import compiled as module
@@ -22,10 +23,8 @@ over_dtypes = pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 
 @pytest.fixture(autouse=True)
 def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
+    with torch_threads(2):
+        yield
 
 
 def assert_same(found, expected) -> None:

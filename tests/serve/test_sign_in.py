@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
-from sayso.serve.access import is_own_page
+from sayso.serve.responses import is_own_page
 from sayso.serve.server import ServeSettings, make_links
 from toy_workbench import Person, open_client
 

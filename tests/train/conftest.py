@@ -1,10 +1,10 @@
 from pathlib import Path
 
 import pytest
-import torch
 
 from sayso.records import Mark
 from toy import make_sentence
+from toy_batch import torch_threads
 from train.toy_run import invented_store, store_of
 
 
@@ -34,7 +34,5 @@ def marked(tmp_path_factory) -> Path:
 @pytest.fixture(autouse=True)
 def one_thread():
     """Tests run in parallel, and toy batches are too small to split among threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    with torch_threads(1):
+        yield

@@ -29,9 +29,9 @@ from sayso.records import Mark, Triple
 
 COLUMNS = ("head", "tail", "relation", "sentence", "label", "by")
 NAME_COLUMNS = ("head_name", "tail_name")
-Names = Mapping[str, str]
+NamesById = Mapping[str, str]
 """The names of entities by id; files have an empty name, or none, for other entities."""
-NO_NAMES: Names = MappingProxyType({})
+NO_NAMES: NamesById = MappingProxyType({})
 ERASER_FILE = "rationales.jsonl"
 _NUM_SHOWN = 5
 IMPORTED = "import"
@@ -111,7 +111,7 @@ def save_comments(connection: Connection, given: Iterable[FactComment]) -> None:
         record(connection, annotator_named(connection, name or IMPORTED), IMPORTED, uuid.uuid4().hex, changes)
 
 
-def comment_lines(given: Iterable[FactComment], names: Names = NO_NAMES) -> Iterator[str]:
+def comment_lines(given: Iterable[FactComment], names: NamesById = NO_NAMES) -> Iterator[str]:
     """Yield each comment as a JSON line, with the names of head and tail if they are known."""
     for fact, annotator, comment, is_wrong in given:
         about = {**_ids_and_names(fact, names), "by": annotator}
@@ -123,7 +123,7 @@ def ids_of(facts: Iterable[Triple]) -> Iterator[str]:
     return (name for fact in facts for name in (fact.head_id, fact.tail_id))
 
 
-def _ids_and_names(fact: Triple, names: Names) -> dict[str, str]:
+def _ids_and_names(fact: Triple, names: NamesById) -> dict[str, str]:
     ids = {"head": fact.head_id, "tail": fact.tail_id, "relation": fact.relation}
     return ids | {f"{side}_name": names[ids[side]] for side in ("head", "tail") if ids[side] in names}
 
@@ -151,7 +151,7 @@ def _parse_comment(text: str) -> FactComment:
     return FactComment(Triple(head_id, relation, tail_id), string(values, "by", ""), comment, is_wrong)
 
 
-def write_csv(path: Path, marks: Iterable[Mark], names: Names = NO_NAMES) -> int:
+def write_csv(path: Path, marks: Iterable[Mark], names: NamesById = NO_NAMES) -> int:
     """Write one row per mark, with names if any are known; return the number of marks left out (always 0)."""
     with atomic_file(path) as file:
         writer = csv.writer(file)
@@ -184,7 +184,7 @@ def _mark(row: list[str], num_columns: int) -> Mark | BadLine:
         return BadLine(str(error))
 
 
-def write_tuples(path: Path, marks: Iterable[Mark], names: Names = NO_NAMES) -> int:
+def write_tuples(path: Path, marks: Iterable[Mark], names: NamesById = NO_NAMES) -> int:
     """Write every tuple of each fact as a JSON line; return the number of marks in no tuple.
 
     If several annotators have marked a sentence, the majority counts.
@@ -219,7 +219,7 @@ def _parse_tuple(text: str) -> Iterator[Mark]:
         yield with_plain_names(Mark(head_id, tail_id, relation, string(record, side), side))
 
 
-def _tuple_line(fact: Triple, rationale: str, irrelevant: str, names: Names) -> str:
+def _tuple_line(fact: Triple, rationale: str, irrelevant: str, names: NamesById) -> str:
     record = _ids_and_names(fact, names)
     return json.dumps({**record, RATIONALE: rationale, IRRELEVANT: irrelevant}, ensure_ascii=False) + "\n"
 
@@ -238,7 +238,7 @@ class MarkFormat(NamedTuple):
     why_empty: str = ""
 
 
-def _write_lines(path: Path, marks: Iterable[Mark], names: Names = NO_NAMES) -> int:
+def _write_lines(path: Path, marks: Iterable[Mark], names: NamesById = NO_NAMES) -> int:
     with atomic_file(path) as file:
         file.writelines(f"{write_mark(mark, names)}\n" for mark in marks)
     return 0

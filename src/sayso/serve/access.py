@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 from starlette.requests import HTTPConnection
@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.annotate import people
 from sayso.annotate.people import Annotator
-from sayso.serve.responses import RequestError, page
+from sayso.serve.responses import RequestError, is_own_page, page
 from sayso.serve.workbench import BagFact, FactName, Workbench
 
 router = APIRouter(include_in_schema=False)
@@ -29,7 +29,6 @@ _PAGE_SECONDS = 600
 _MAX_TOKEN = 200
 TOKEN_PREFIX = "/api/v1/"
 """Below this path, which only reads, the token of a link is accepted in place of a session."""
-_MAX_PAGE = 2_000
 _ALLOWED: dict[Action, tuple[str, ...]] = {
     "mark": ("lead", "annotator"),
     "decide": ("lead", "annotator", "reviewer"),
@@ -40,17 +39,6 @@ _REFUSALS: dict[Action, str] = {
     "decide": "A {role} cannot decide on facts; a lead can give you another role.",
     "settle": "Only a lead can settle disagreements; add leads with `sayso serve --lead NAME`.",
 }
-
-
-def is_own_page(url: str) -> bool:
-    """Return whether a URL is a page of the workbench, to which a sign-in may redirect.
-
-    >>> is_own_page("/agreement?relation=a"), is_own_page("//evil.example"), is_own_page("/sign-in")
-    (True, False, False)
-    """
-    # Browsers read a backslash as a slash, and leave out tabs and newlines.
-    is_path = url.startswith("/") and not url.startswith(("//", "/\\")) and url.isprintable()
-    return is_path and len(url) <= _MAX_PAGE and urlsplit(url).path not in ("/sign-in", "/sign-out", "/enter")
 
 
 def own_url(request: HTTPConnection, bench: Workbench) -> str:

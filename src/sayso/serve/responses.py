@@ -12,7 +12,7 @@ from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
@@ -43,6 +43,8 @@ SAFETY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+_MAX_PAGE = 2_000
 
 _log = logging.getLogger(__name__)
 
@@ -275,3 +277,14 @@ def _problem(error: Exception) -> RequestError:
     return RequestError(
         HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error in sayso; see its terminal output for details."
     )
+
+
+def is_own_page(url: str) -> bool:
+    """Return whether a URL is a page of the workbench, to which a sign-in may redirect.
+
+    >>> is_own_page("/agreement?relation=a"), is_own_page("//evil.example"), is_own_page("/sign-in")
+    (True, False, False)
+    """
+    # Browsers read a backslash as a slash, and leave out tabs and newlines.
+    is_path = url.startswith("/") and not url.startswith(("//", "/\\")) and url.isprintable()
+    return is_path and len(url) <= _MAX_PAGE and urlsplit(url).path not in ("/sign-in", "/sign-out", "/enter")

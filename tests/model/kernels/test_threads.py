@@ -14,15 +14,13 @@ from sayso.model.kernels.threads import (
     over_items_with_gradients,
     shares,
 )
-from toy_batch import make_bags
+from toy_batch import make_bags, torch_threads
 
 
 @pytest.fixture(autouse=True)
 def three_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    yield
-    torch.set_num_threads(before)
+    with torch_threads(3):
+        yield
 
 
 def test_results_come_in_the_order_of_the_calls() -> None:
