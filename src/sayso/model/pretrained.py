@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from sayso.errors import BadInputError, MissingExtraError
 from sayso.features.subwords import SpecialIds, Subwords, SubwordTokenizer
 from sayso.model.kernels import packed_attention
+from sayso.model.kernels.encoder_layers import use_all_bits
 from sayso.model.layers import LibraryDropout
 
 _UNUSED = tuple(f"[unused{number}]" for number in (1, 2, 3, 4))
@@ -105,6 +106,7 @@ def quantized(network: nn.Module) -> nn.Module:
         copied = copy.deepcopy(network).eval()
         copied.requires_grad_(False)
         found: nn.Module = quantization.quantize_dynamic(copied, kinds, inplace=True)  # type: ignore[no-untyped-call]
+    use_all_bits(found)
     return found
 
 

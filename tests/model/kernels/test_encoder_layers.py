@@ -2,7 +2,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from sayso.model import pretrained
 from sayso.model.kernels.encoder_layers import HalfPrecision, allow_only_needed, only_needed
+from sayso.model.pretrained import quantized
 from toy_encoder import KINDS, WIDTH, toy_pretrained
 
 STATE_CLH = torch.randn(3, 8, WIDTH, generator=torch.Generator().manual_seed(1))
@@ -33,6 +35,17 @@ def test_the_needed_rows_are_those_of_the_whole_output(kind: str) -> None:
         torch.testing.assert_close(found, whole_CLH.flatten(0, 1)[PLACE_W])
     else:
         assert found.equal(whole_CLH)
+
+
+@pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="this processor has no VNNI instructions")
+@torch.no_grad()
+def test_all_eight_bits_are_closer_than_seven(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    linear, value = nn.Sequential(nn.Linear(64, 64)), torch.randn(200, 64)
+    with_all = quantized(linear)(value)
+    monkeypatch.setattr(pretrained, "use_all_bits", lambda network: None)
+    errors = [float((found - linear(value)).square().mean()) for found in (with_all, quantized(linear)(value))]
+    assert 0 < errors[0] < 0.6 * errors[1]
 
 
 def test_gradients_of_needed_rows_are_those_of_the_whole_output() -> None:

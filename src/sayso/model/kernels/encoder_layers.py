@@ -1,4 +1,4 @@
-"""Layers of a pretrained encoder: a last layer of only the needed rows, and networks in half precision.
+"""Layers of a pretrained encoder: only the needed rows of the last one, 8-bit products, and half precision.
 
 Shapes: C sentences of a chunk, L subwords of each, W needed rows, H width of a row.
 """
@@ -7,6 +7,8 @@ import copy
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -38,6 +40,23 @@ def _take_needed(module: nn.Module, states: tuple[Tensor, ...]) -> tuple[Tensor,
     del module
     place_W = _NEEDED.get()
     return None if place_W is None else tuple(nn.functional.embedding(place_W, each.flatten(0, 1)) for each in states)
+
+
+def use_all_bits(network: nn.Module) -> None:
+    """Let quantized linear layers round their input to all 8 bits.
+
+    Torch uses only 7, as sums of products overflow on processors without VNNI; this costs a point of AP.
+    """
+    if torch.cpu._is_vnni_supported():
+        for module in network.modules():
+            if isinstance(module, torch.ao.nn.quantized.dynamic.Linear):
+                module.forward = partial(_product, module)  # type: ignore[method-assign]
+
+
+def _product(module: Any, value: Tensor) -> Tensor:
+    packed = module._packed_params._packed_params
+    product: Tensor = torch.ops.quantized.linear_dynamic(value, packed, reduce_range=False)
+    return product
 
 
 class HalfPrecision:
