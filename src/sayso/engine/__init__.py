@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Annotated, Any, Protocol, TypeVar
 
 from sayso.config import Range, check_ranges
-from sayso.engine.processes import OnMessage, in_processes, num_cores
+from sayso.engine.processes import SendEvent, in_processes, num_cores
 from sayso.errors import UserError, import_extra
 from sayso.memory import available_bytes
 
@@ -95,7 +95,7 @@ class _OnlyResult:
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
 
-    def __call__(self, shard: Any, _: OnMessage) -> Any:
+    def __call__(self, shard: Any, _: SendEvent) -> Any:
         return self.function(shard)
 
 

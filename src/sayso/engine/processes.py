@@ -30,7 +30,7 @@ _THREADS = "OMP_NUM_THREADS"
 _Shard = TypeVar("_Shard")
 _Result = TypeVar("_Result")
 _Channel = connection.Connection
-OnMessage = Callable[[Any], None]
+SendEvent = Callable[[Any], None]
 
 
 def num_cores() -> int:
@@ -39,11 +39,11 @@ def num_cores() -> int:
 
 
 def in_processes(
-    function: Callable[[_Shard, OnMessage], _Result],
+    function: Callable[[_Shard, SendEvent], _Result],
     shards: Iterable[_Shard],
     num: int,
     name_of: Callable[[_Shard], str] = str,
-    on_event: OnMessage = lambda _: None,
+    on_event: SendEvent = lambda _: None,
 ) -> Iterator[_Result]:
     """Yield the function's result for every shard from `num` processes, in order of completion.
 
@@ -82,11 +82,11 @@ class _Pool(Generic[_Shard, _Result]):
 
     def __init__(
         self,
-        function: Callable[[_Shard, OnMessage], _Result],
+        function: Callable[[_Shard, SendEvent], _Result],
         shards: Iterator[_Shard],
         num_threads: int,
         name_of: Callable[[_Shard], str],
-        on_event: OnMessage,
+        on_event: SendEvent,
     ) -> None:
         # Pickled once, and sent when a process is ready: until then, sending it would block this process.
         self.function, self.shards, self.num_threads = pickle.dumps(function), shards, num_threads

@@ -215,12 +215,11 @@ class _Stages:
 
     def predict(self, num_pieces: int, origin: Origin, types: TypeTable | None) -> dict[str, Any]:
         """Predict the shards with new data, and return the counts over all shards."""
-        table_memory = self.settings.table_memory // num_processes(self.engine)
         predictor = ShardPredictor(
             folder=self.folder,
             run=self.inputs.run.resolve(),
             origin=origin,
-            settings=replace(self.settings, table_memory=table_memory),
+            settings=self.settings,
             num_pieces=num_pieces,
             types=keep_types(self.folder, types),
         )
@@ -228,6 +227,8 @@ class _Stages:
         waiting = [number for number, record in now.items() if not predictor.is_done(record)]
         rate, total = _Rate(), Counter(num_predicted=0, num_repeated=0, num_too_far_apart=0, num_cut=0)
         engine = self._predicting_engine(len(waiting))
+        table_memory = self.settings.table_memory // num_processes(engine)
+        predictor = replace(predictor, settings=replace(self.settings, table_memory=table_memory))
         for done, record in enumerate(engine(predictor, waiting), self.num_shards - len(waiting) + 1):
             now[record.number] = record
             self.on_progress("extracting", done, self.num_shards, rate.note(record.num_sentences))
