@@ -286,7 +286,7 @@ def test_single_keys_can_be_turned_off(workbench: Served, sign_in) -> None:
     assert labels(page) == ["", "", ""]
 
 
-def test_signing_in_returns_to_the_fact_that_was_opened(workbench: Running, browser: Browser) -> None:
+def test_signing_in_returns_to_the_fact_that_was_opened(workbench: Served, browser: Browser) -> None:
     address = f"{workbench.url}/annotate/fact?bag=1&relation=capital"
     with browser.new_context() as context:
         page = context.new_page()
