@@ -40,6 +40,7 @@ def test_facts_are_printed_as_json_lines_most_probable_first(run: Path, file: Pa
         "head_name": "north_land1",
         "tail": "t1",
         "tail_name": "port_town1",
+        "new_entities": [],
         "relation": "capital",
         "probability": 0,
         "num_sentences": 3,

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from sayso.documents import build as building
 from sayso.documents.settings import BuildInputs, BuildSettings
 from sayso.engine import EngineSettings, LocalEngine, open_local, worth_processes
 from sayso.engine.processes import in_processes, num_cores
-from sayso.errors import BadInputError, MissingExtraError, UserError
+from sayso.errors import BadInputError, UserError
 from sayso.extract import run as extraction
 from sayso.extract.settings import ExtractInputs, ExtractSettings
 from sayso.invent.raw import invent_raw
@@ -26,66 +26,7 @@ from sayso.store import parallel
 from sayso.store.inputs import Inputs, PrepareSettings
 from sayso.store.prepare import prepare
 from toy_run import make_run, make_store, toy_config
-
-
-class Work:
-    """What the processes do with a number: square it, fail, or be killed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __call__(self, number: int, send: Callable[[Any], None] = print) -> Any:
-        (self.folder / f"{number}.{os.getpid()}").touch()
-        return number**2
-
-
-class Threads(Work):
-    def __call__(self, number: int, send: Callable[[Any], None] = print) -> Any:
-        return os.environ["OMP_NUM_THREADS"]
-
-
-class Telling(Work):
-    def __call__(self, number: int, send: Callable[[Any], None] = print) -> Any:
-        import logging
-
-        send(("half", number))
-        logging.getLogger("sayso").warning("seen %s", number)
-        return number
-
-
-class DyingOnce(Work):
-    def __call__(self, number: int, send: Callable[[Any], None] = print) -> Any:
-        super().__call__(number)
-        if number == 3 and len(list(self.folder.glob("3.*"))) == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return number**2
-
-
-class AlwaysDying(Work):
-    def __call__(self, number: int, send: Callable[[Any], None] = print) -> Any:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-class Failing(Work):
-    def __call__(self, number: int, send: Callable[[Any], None] = print) -> Any:
-        if number == 1:
-            raise BadInputError("lines.jsonl:7: not JSON")
-        if number == 2:
-            raise MissingExtraError("drawing", "draw")  # cannot be unpickled
-        if number == 3:
-            raise OSError(28, "No space left on device", "facts")
-        if number == 4:
-            raise MemoryError
-        raise ZeroDivisionError(f"shard {number}")
-
-
-class Sleeping(Work):
-    def __call__(self, number: int, send: Callable[[Any], None] = print) -> Any:
-        super().__call__(number)
-        try:
-            time.sleep(600)
-        finally:
-            (self.folder / "cleaned").touch()
+from toy_work import AlwaysDying, DyingOnce, Failing, Sleeping, Telling, Threads, Work
 
 
 def test_every_shard_is_done_once_by_as_many_processes_as_asked_for(tmp_path: Path) -> None:
@@ -149,7 +90,7 @@ def test_errors_are_raised_here(tmp_path: Path, number: int, kind: type[Exceptio
     with pytest.raises(kind, match=text) as caught:
         list(in_processes(Failing(tmp_path), [number], 1))
     if kind is ZeroDivisionError:
-        assert "test_processes.py" in caught.value.__notes__[0], "with the traceback of the process"
+        assert "toy_work.py" in caught.value.__notes__[0], "with the traceback of the process"
 
 
 def test_leaving_early_stops_the_processes_which_clean_up(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from sayso.model.extractor import Extractor
 from sayso.model.predict import predict_logits
 from sayso.records import Mark
 from sayso.train import loop
-from sayso.train import optimizer as optimizer_module
 from sayso.train import run as run_module
 from sayso.train.config import LossConfig, RunConfig, load_config
 from sayso.train.folder import read_metrics
@@ -84,7 +83,7 @@ TIMES = ("seconds", "train_seconds", "sentences_per_second")
 
 def test_a_run_takes_the_steps_of_torchs_adam(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train(toy_config(max_epochs=2), store, tmp_path / "ours")
-    monkeypatch.setattr(optimizer_module, "_Adam", torch.optim.Adam)
+    monkeypatch.setattr(loop, "_Adam", torch.optim.Adam)
     train(toy_config(max_epochs=2), store, tmp_path / "torchs")
     ours, torchs = (load_file(tmp_path / name / "state.safetensors") for name in ("ours", "torchs"))
     assert ours.keys() == torchs.keys()

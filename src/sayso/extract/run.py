@@ -152,9 +152,8 @@ def _known(inputs: ExtractInputs, settings: ExtractSettings, relations: Sequence
 
 def write_results(extraction: Extraction, output: Output) -> dict[str, Any]:
     """Write the facts in the requested formats; return the counts by status, and how many each format leaves out."""
-    # Only a knowledge base makes an entity new, so without one nothing needs to be counted.
-    counts = Counter((fact.status, bool(fact.new_entities)) for fact in (extraction if extraction.known else ()))
-    status = Counter[str]() if extraction.known else Counter[str]({"": extraction.manifest["num_facts"]})
+    counts = Counter((fact.status, bool(fact.new_entities)) for fact in extraction)
+    status = Counter[str]()
     for (name, _), number in counts.items():
         status[name] += number
     wanted = replace(extraction, only=output.only)
