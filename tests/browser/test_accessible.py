@@ -51,7 +51,10 @@ PAGES = {
     "/api": ["/api"],
 }
 """Every page of the workbench, by its route."""
-NO_PAGES = {"/enter", "/predictions", "/review", "/decisions/files/{form}", "/api/openapi.json"}
+NO_PAGES = {
+    "/enter", "/predictions", "/review", "/decisions/files/{form}", "/agreement/files/{form}", "/agreement/comments",
+    "/annotate/relations.tsv", "/api/openapi.json",
+}  # fmt: skip
 """Redirects, and what is no page."""
 
 
@@ -153,7 +156,7 @@ def test_what_is_chosen_is_visible_in_forced_colours(browser: Browser, everythin
         page.goto("/sign-in")
         page.fill("input[name=name]", "Bo")
         page.keyboard.press("Enter")
-        page.wait_for_url("**/annotate")
+        page.wait_for_url(f"{everything}/")
         page.goto(PAGES["/annotate/fact"][0])
         page.keyboard.press("r")
         expect_saved(page)
