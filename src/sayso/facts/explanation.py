@@ -204,7 +204,7 @@ def support_sentence(support: Support, probability: float, threshold: float | No
     if support.kind == NOT_PREDICTED:
         return f"{label} ({_below(probability, threshold)})."
     if threshold is not None:
-        label += f" at the threshold {threshold:g}"
+        label += f" at the threshold {threshold:.3g}"
     if support.kind == NOT_SENTENCES:
         return (
             f"{label}: even without any sentence the probability is {support.probability_of_none:.2f}"
