@@ -112,14 +112,17 @@ def user_options() -> list[str]:
 @contextmanager
 def restricted(data: Path, *options: object) -> Iterator[Running]:
     """Yield a workbench run by the user of the image, with a read-only root file system, /tmp in memory, and data."""
+    is_hidden = any(Path(path).is_relative_to("/tmp") for path in (ROOT, sys.prefix, sys.base_prefix))
+    memory = "/media" if is_hidden else "/tmp"
     environment = [*shlex.split(argument("ENV")), f"PYTHONPATH={ROOT / 'src'}", f"PATH={os.environ['PATH']}"]
+    environment.append(f"TMPDIR={memory}")
     run_as = [*user_options(), "env", "-i", *environment]
     serve = [sys.executable, "-c", "from sayso.cli import main; main()", "serve", *map(str, options)]
     script = f"""
         set -e
         mount --bind {shlex.quote(str(data))} /mnt
         mount -o remount,bind,ro /
-        mount -t tmpfs tmpfs /tmp
+        mount -t tmpfs tmpfs {memory}
         cd /mnt
         ! touch /written 2>/dev/null
         exec {shlex.join([*run_as, *serve])}

@@ -131,7 +131,8 @@ def review(page: Page) -> None:
     page.locator("a.open").first.click()
     page.wait_for_url("**/sayso/review/news/fact?**")
     for key, told in (("a", "accepted"), ("z", "Undone"), ("x", "rejected")):
-        page.keyboard.press(key)
+        with page.expect_response(lambda answer: "/decisions" in answer.url):
+            page.keyboard.press(key)
         expect(page.locator(".toast")).to_contain_text(told)
     page.goto(f"review/news/fact?{urlencode(ids(NEW[0]))}")
     expect(page.locator(".decide .badge")).to_have_text("rejected")
