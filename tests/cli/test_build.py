@@ -203,7 +203,7 @@ def test_an_interrupted_build_continues_and_gives_the_same_corpus(
         articles
     )  # and no end: when all full shards are done it waits for more, however busy the machine
     process.stdin.flush()
-    while not (stopped / "shards" / full[-1]).exists():
+    while not all((stopped / "shards" / name).exists() for name in full):
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(sent)
